@@ -246,6 +246,22 @@ bool st_two_open(struct st *st, struct st_node *a, struct st_node *b,
 			"its peer opens");
 }
 
+bool st_duo_open(struct st_duo *d, struct st *st)
+{
+	if (!st_room_open(&d->r, st) || !st_two_open(st, &d->a, &d->b, 0))
+		return false;
+	d->to_b = st_node_knows(&d->a, &d->b);
+	d->to_a = st_node_knows(&d->b, &d->a);
+	return true;
+}
+
+void st_duo_close(struct st_duo *d)
+{
+	st_node_close(&d->a);
+	st_node_close(&d->b);
+	st_room_close(&d->r);
+}
+
 /* A message from one to the other, which has a receive for it; 0 or an error. */
 int st_pass(struct st_room *r, struct st_node *from, struct st_node *to,
 	    fi_addr_t addr, size_t len)

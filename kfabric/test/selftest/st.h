@@ -200,8 +200,17 @@ struct st_room {
 	u8 *src, *dst;
 };
 
+/* Two endpoints that know each other, and room for what they say. */
+struct st_duo {
+	struct st_room r;
+	struct st_node a, b;
+	fi_addr_t to_b, to_a; /* as each knows the other */
+};
+
 void st_room_close(struct st_room *r);
 bool st_room_open(struct st_room *r, struct st *st);
+bool st_duo_open(struct st_duo *d, struct st *st);
+void st_duo_close(struct st_duo *d);
 bool st_two_open(struct st *st, struct st_node *a, struct st_node *b,
 		 u32 timeout_ms);
 int st_pass(struct st_room *r, struct st_node *from, struct st_node *to,

@@ -18,44 +18,24 @@
 #define ALL	 (FI_RECV | FI_MSG | FI_MULTI_RECV)
 
 struct st_multi {
-	struct st *st;
-	struct st_room r;
-	struct st_node a, b;
-	fi_addr_t to_b, to_a;
+	struct st_duo d;
 	struct fi_cq_err_entry got; /* the last completion of b */
 };
 
-static bool st_multi_open(struct st_multi *m, struct st *st)
-{
-	m->st = st;
-	if (!st_room_open(&m->r, st) || !st_two_open(st, &m->a, &m->b, 0))
-		return false;
-	m->to_b = st_node_knows(&m->a, &m->b);
-	m->to_a = st_node_knows(&m->b, &m->a);
-	return true;
-}
-
-static void st_multi_close(struct st_multi *m)
-{
-	st_node_close(&m->a);
-	st_node_close(&m->b);
-	st_room_close(&m->r);
-}
-
 static int st_multi_post(struct st_multi *m, int i, size_t len)
 {
-	struct fi_msg msg = { .buf = fi_buf_linear(m->r.dst + i * BASE, len),
+	struct fi_msg msg = { .buf = fi_buf_linear(m->d.r.dst + i * BASE, len),
 			      .addr = FI_ADDR_UNSPEC,
-			      .context = &m->r.rx[i]->ctx };
+			      .context = &m->d.r.rx[i]->ctx };
 
-	st_op_reset(m->r.rx[i]);
-	return fi_recvmsg(m->b.ep, &msg, FI_MULTI_RECV);
+	st_op_reset(m->d.r.rx[i]);
+	return fi_recvmsg(m->d.b.ep, &msg, FI_MULTI_RECV);
 }
 
 static int st_multi_min(struct st_multi *m, size_t min)
 {
-	return fi_setopt(&m->b.ep->fid, FI_OPT_ENDPOINT, FI_OPT_MIN_MULTI_RECV,
-			 &min, sizeof(min));
+	return fi_setopt(&m->d.b.ep->fid, FI_OPT_ENDPOINT,
+			 FI_OPT_MIN_MULTI_RECV, &min, sizeof(min));
 }
 
 /* Send bytes that tell which message it is; 0 when they are sent. */
@@ -63,9 +43,9 @@ static int st_multi_send(struct st_multi *m, size_t len, u8 seed)
 {
 	int ret;
 
-	st_fill(m->r.src, len, seed);
-	ret = st_node_send(&m->a, m->r.tx[0], m->r.src, len, m->to_b);
-	return st_op_result(m->a.cq, m->r.tx[0], ret);
+	st_fill(m->d.r.src, len, seed);
+	ret = st_node_send(&m->d.a, m->d.r.tx[0], m->d.r.src, len, m->d.to_b);
+	return st_op_result(m->d.a.cq, m->d.r.tx[0], ret);
 }
 
 /* Take the next completion of b into m->got; its error, or negative. */
@@ -75,10 +55,11 @@ static int st_multi_take(struct st_multi *m)
 	ssize_t n;
 
 	memset(&m->got, 0, sizeof(m->got));
-	n = fi_cq_sreadfrom(m->b.cq, &d, 1, &m->got.src_addr, NULL, ST_WAIT_MS);
+	n = fi_cq_sreadfrom(m->d.b.cq, &d, 1, &m->got.src_addr, NULL,
+			    ST_WAIT_MS);
 	if (n == -FI_EAVAIL)
-		return fi_cq_readerr(m->b.cq, &m->got, 0) == 1 ? m->got.err
-							       : -EIO;
+		return fi_cq_readerr(m->d.b.cq, &m->got, 0) == 1 ? m->got.err
+								 : -EIO;
 	m->got.op_context = d.op_context;
 	m->got.flags = d.flags;
 	m->got.len = d.len;
@@ -92,18 +73,18 @@ static int st_multi_take(struct st_multi *m)
 static bool st_multi_is(struct st_multi *m, int i, size_t at, size_t len,
 			u8 seed, u64 flags)
 {
-	u8 *place = m->r.dst + i * BASE + at;
+	u8 *place = m->d.r.dst + i * BASE + at;
 
-	return m->got.op_context == &m->r.rx[i]->ctx && m->got.buf == place &&
+	return m->got.op_context == &m->d.r.rx[i]->ctx && m->got.buf == place &&
 	       m->got.len == len && m->got.flags == flags &&
-	       m->got.src_addr == m->to_a && st_holds(place, len, seed);
+	       m->got.src_addr == m->d.to_a && st_holds(place, len, seed);
 }
 
 static noinline_for_stack void st_multi_fill(struct st *st, struct st_multi *m)
 {
-	struct fi_msg msg = { .buf = fi_buf_linear(m->r.src, 310),
-			      .addr = m->to_b,
-			      .context = &m->r.tx[0]->ctx,
+	struct fi_msg msg = { .buf = fi_buf_linear(m->d.r.src, 310),
+			      .addr = m->d.to_b,
+			      .context = &m->d.r.tx[0]->ctx,
 			      .data = DATA };
 	int ret = st_multi_min(m, 100);
 
@@ -117,15 +98,15 @@ static noinline_for_stack void st_multi_fill(struct st *st, struct st_multi *m)
 	CHECK_EQ(st, ret ?: st_multi_take(m), 0, "another arrives");
 	CHECK(st, st_multi_is(m, 0, 300, 300, 2, FI_RECV | FI_MSG),
 	      "it is behind the first");
-	st_fill(m->r.src, 310, 3);
-	st_op_reset(m->r.tx[0]);
-	ret = fi_sendmsg(m->a.ep, &msg, FI_REMOTE_CQ_DATA);
-	ret = st_op_result(m->a.cq, m->r.tx[0], ret);
+	st_fill(m->d.r.src, 310, 3);
+	st_op_reset(m->d.r.tx[0]);
+	ret = fi_sendmsg(m->d.a.ep, &msg, FI_REMOTE_CQ_DATA);
+	ret = st_op_result(m->d.a.cq, m->d.r.tx[0], ret);
 	CHECK_EQ(st, ret ?: st_multi_take(m), 0, "the last arrives");
 	CHECK(st, st_multi_is(m, 0, 600, 310, 3, ALL | FI_REMOTE_CQ_DATA),
 	      "it gives the buffer back, of which too little is left");
 	CHECK_EQ(st, m->got.data, DATA, "it has its data");
-	CHECK_EQ(st, fi_cancel(&m->b.ep->fid, &m->r.rx[0]->ctx), -ENOENT,
+	CHECK_EQ(st, fi_cancel(&m->d.b.ep->fid, &m->d.r.rx[0]->ctx), -ENOENT,
 		 "what was given back is not canceled");
 }
 
@@ -140,20 +121,20 @@ static noinline_for_stack void st_multi_next(struct st *st, struct st_multi *m)
 	CHECK_EQ(st, ret ?: st_multi_take(m), 0,
 		 "a message does not fit into what is left");
 	CHECK(st,
-	      m->got.op_context == &m->r.rx[0]->ctx && !m->got.len &&
+	      m->got.op_context == &m->d.r.rx[0]->ctx && !m->got.len &&
 		      m->got.flags == FI_MULTI_RECV,
 	      "the buffer is given back by no message");
 	CHECK_EQ(st, st_multi_take(m), 0, "and the message arrives");
 	CHECK(st, st_multi_is(m, 1, 0, 500, 2, FI_RECV | FI_MSG),
 	      "in the next receive");
-	ret = st_node_recv(&m->b, m->r.rx[2], m->r.dst + 2 * BASE, BASE);
+	ret = st_node_recv(&m->d.b, m->d.r.rx[2], m->d.r.dst + 2 * BASE, BASE);
 	ret = ret ?: st_multi_send(m, 600, 3);
 	ret = ret ?: st_multi_take(m);
 	CHECK(st, !ret && m->got.flags == FI_MULTI_RECV,
 	      "so it is when a receive of one follows");
 	ret = st_multi_take(m);
 	CHECK(st,
-	      !ret && m->got.op_context == &m->r.rx[2]->ctx && !m->got.buf &&
+	      !ret && m->got.op_context == &m->d.r.rx[2]->ctx && !m->got.buf &&
 		      m->got.flags == (FI_RECV | FI_MSG) && m->got.len == 600,
 	      "which has the message, and no place");
 }
@@ -166,9 +147,9 @@ static noinline_for_stack void st_multi_short(struct st *st, struct st_multi *m)
 	CHECK_EQ(st, ret ?: st_multi_take(m), FI_ETRUNC,
 		 "a message is too long for an empty buffer");
 	CHECK(st,
-	      m->got.op_context == &m->r.rx[0]->ctx && m->got.len == SIZE &&
+	      m->got.op_context == &m->d.r.rx[0]->ctx && m->got.len == SIZE &&
 		      m->got.olen == 500 && m->got.flags == ALL &&
-		      st_holds(m->r.dst, SIZE, 9),
+		      st_holds(m->d.r.dst, SIZE, 9),
 	      "it fills it, and gives it back");
 	ret = st_multi_post(m, 0, 10);
 	ret = ret ?: st_multi_send(m, 5, 8);
@@ -182,24 +163,24 @@ static noinline_for_stack void st_multi_cancel(struct st *st,
 {
 	int ret = st_multi_post(m, 0, SIZE);
 
-	memset(m->r.dst, 0, 3 * BASE);
+	memset(m->d.r.dst, 0, 3 * BASE);
 	ret = ret ?: st_multi_send(m, 300, 1);
 	ret = ret ?: st_multi_take(m);
 	ret = ret ?: st_multi_post(m, 1, SIZE);
-	CHECK_EQ(st, ret ?: fi_cancel(&m->b.ep->fid, &m->r.rx[0]->ctx), 0,
+	CHECK_EQ(st, ret ?: fi_cancel(&m->d.b.ep->fid, &m->d.r.rx[0]->ctx), 0,
 		 "a receive that has had a message is canceled");
 	CHECK_EQ(st, st_multi_take(m), ECANCELED, "it completes so");
 	CHECK(st,
-	      m->got.op_context == &m->r.rx[0]->ctx && m->got.flags == ALL &&
+	      m->got.op_context == &m->d.r.rx[0]->ctx && m->got.flags == ALL &&
 		      !m->got.len,
 	      "with exact flags");
 	ret = st_multi_send(m, 200, 2);
 	CHECK_EQ(st, ret ?: st_multi_take(m), 0, "a message arrives");
 	CHECK(st, st_multi_is(m, 1, 0, 200, 2, FI_RECV | FI_MSG),
 	      "in the next one");
-	CHECK(st, !memchr_inv(m->r.dst + 300, 0, BASE - 300),
+	CHECK(st, !memchr_inv(m->d.r.dst + 300, 0, BASE - 300),
 	      "no byte lands in the canceled one");
-	CHECK_EQ(st, fi_cancel(&m->b.ep->fid, &m->r.rx[1]->ctx), 0,
+	CHECK_EQ(st, fi_cancel(&m->d.b.ep->fid, &m->d.r.rx[1]->ctx), 0,
 		 "that is canceled, too");
 	CHECK_EQ(st, st_multi_take(m), ECANCELED, "it completes so");
 }
@@ -207,9 +188,9 @@ static noinline_for_stack void st_multi_cancel(struct st *st,
 /* Two senders at one time; no message is in another one's bytes. */
 static noinline_for_stack void st_multi_both(struct st *st, struct st_multi *m)
 {
-	struct st_node *from[2] = { &m->a, &m->b };
-	fi_addr_t to[2] = { m->to_b, st_node_knows(&m->b, &m->b) };
-	struct st_room *r = &m->r;
+	struct st_node *from[2] = { &m->d.a, &m->d.b };
+	fi_addr_t to[2] = { m->d.to_b, st_node_knows(&m->d.b, &m->d.b) };
+	struct st_room *r = &m->d.r;
 	int i, ok = 0, sent = 0, last = 0, ret = st_multi_min(m, 1);
 
 	ret = ret ?: st_multi_post(m, 0, 2 * EACH * LONG_LEN);
@@ -222,7 +203,7 @@ static noinline_for_stack void st_multi_both(struct st *st, struct st_multi *m)
 	}
 	CHECK_EQ(st, ret, 0, "two send long messages at one time");
 	for (i = 0; i < 2 * EACH && !ret; i++)
-		sent += i % 2 == 0 && !st_op_result(m->a.cq, r->tx[i], 0);
+		sent += i % 2 == 0 && !st_op_result(m->d.a.cq, r->tx[i], 0);
 	CHECK_EQ(st, sent, EACH, "those of one are sent");
 	/* The other one's are told by the queue that receives are told by. */
 	for (i = 0; i < 3 * EACH && !ret; i++) {
@@ -252,7 +233,7 @@ static noinline_for_stack void st_multi_unread(struct st *st,
 
 	ret = ret ?: st_multi_post(m, 0, UNREAD * sizeof(int) + 64);
 	while (i < UNREAD && !ret) {
-		ret = fi_inject(m->a.ep, &i, sizeof(i), m->to_b);
+		ret = fi_inject(m->d.a.ep, &i, sizeof(i), m->d.to_b);
 		i += !ret;
 		if (ret == -FI_EAGAIN && time_before(jiffies, end)) {
 			schedule_timeout_uninterruptible(1);
@@ -263,12 +244,12 @@ static noinline_for_stack void st_multi_unread(struct st *st,
 	for (i = 0; i < UNREAD && !ret; i++) {
 		ret = st_multi_take(m);
 		ok += !ret && m->got.len == sizeof(i) &&
-		      m->got.buf == m->r.dst + i * sizeof(i) &&
+		      m->got.buf == m->d.r.dst + i * sizeof(i) &&
 		      !memcmp(m->got.buf, &i, sizeof(i)) &&
 		      m->got.flags == (FI_RECV | FI_MSG);
 	}
 	CHECK_EQ(st, ok, UNREAD, "all are there when somebody reads");
-	ret = fi_cancel(&m->b.ep->fid, &m->r.rx[0]->ctx);
+	ret = fi_cancel(&m->d.b.ep->fid, &m->d.r.rx[0]->ctx);
 	CHECK_EQ(st, ret ?: st_multi_take(m), ECANCELED,
 		 "their receive is canceled");
 }
@@ -276,26 +257,27 @@ static noinline_for_stack void st_multi_unread(struct st *st,
 static int st_multi_post_tag(struct st_multi *m, int i, u64 tag, u64 ignore)
 {
 	struct fi_msg_tagged msg = {
-		.buf = fi_buf_linear(m->r.dst + i * BASE, SIZE),
+		.buf = fi_buf_linear(m->d.r.dst + i * BASE, SIZE),
 		.addr = FI_ADDR_UNSPEC,
 		.tag = tag,
 		.ignore = ignore,
-		.context = &m->r.rx[i]->ctx,
+		.context = &m->d.r.rx[i]->ctx,
 	};
 
-	st_op_reset(m->r.rx[i]);
-	return fi_trecvmsg(m->b.ep, &msg, FI_MULTI_RECV);
+	st_op_reset(m->d.r.rx[i]);
+	return fi_trecvmsg(m->d.b.ep, &msg, FI_MULTI_RECV);
 }
 
 static int st_multi_send_tag(struct st_multi *m, size_t len, u8 seed, u64 tag)
 {
-	struct st_op *op = m->r.tx[0];
+	struct st_op *op = m->d.r.tx[0];
 	int ret;
 
-	st_fill(m->r.src, len, seed);
+	st_fill(m->d.r.src, len, seed);
 	st_op_reset(op);
-	ret = fi_tsend(m->a.ep, m->r.src, len, NULL, m->to_b, tag, &op->ctx);
-	return st_op_result(m->a.cq, op, ret);
+	ret = fi_tsend(m->d.a.ep, m->d.r.src, len, NULL, m->d.to_b, tag,
+		       &op->ctx);
+	return st_op_result(m->d.a.cq, op, ret);
 }
 
 /* A receive with a tag takes those of its tag, and no others. */
@@ -326,39 +308,39 @@ static noinline_for_stack void st_multi_tagged(struct st *st,
 	CHECK_EQ(st, ret ?: st_multi_take(m), 0, "the other one arrives");
 	CHECK(st, st_multi_is(m, 0, 0, 50, 3, one) && m->got.tag == 0xe1,
 	      "when there is a receive for it");
-	ret = fi_cancel(&m->b.ep->fid, &m->r.rx[0]->ctx);
+	ret = fi_cancel(&m->d.b.ep->fid, &m->d.r.rx[0]->ctx);
 	CHECK_EQ(st, ret ?: st_multi_take(m), ECANCELED, "that is canceled");
 	CHECK(st,
-	      m->got.op_context == &m->r.rx[0]->ctx && m->got.flags == last &&
+	      m->got.op_context == &m->d.r.rx[0]->ctx && m->got.flags == last &&
 		      m->got.tag == 0xe1,
 	      "with exact flags, and its tag");
-	ret = fi_cancel(&m->b.ep->fid, &m->r.rx[1]->ctx);
+	ret = fi_cancel(&m->d.b.ep->fid, &m->d.r.rx[1]->ctx);
 	CHECK_EQ(st, ret ?: st_multi_take(m), ECANCELED, "so is the other");
 }
 
 static noinline_for_stack void st_multi_refused(struct st *st,
 						struct st_multi *m)
 {
-	struct kvec kvec = { m->r.dst, SIZE };
+	struct kvec kvec = { m->d.r.dst, SIZE };
 	struct fi_msg msg = { .buf = fi_buf_kvec(&kvec, 1, SIZE),
 			      .addr = FI_ADDR_UNSPEC,
-			      .context = &m->r.rx[0]->ctx };
+			      .context = &m->d.r.rx[0]->ctx };
 	size_t value = 0, len = sizeof(value);
 
-	CHECK_EQ(st, fi_recvmsg(m->b.ep, &msg, FI_MULTI_RECV), -EINVAL,
+	CHECK_EQ(st, fi_recvmsg(m->d.b.ep, &msg, FI_MULTI_RECV), -EINVAL,
 		 "a buffer that is not one range is refused");
-	msg.buf = fi_buf_linear(m->r.dst, 0);
-	CHECK_EQ(st, fi_recvmsg(m->b.ep, &msg, FI_MULTI_RECV), -EINVAL,
+	msg.buf = fi_buf_linear(m->d.r.dst, 0);
+	CHECK_EQ(st, fi_recvmsg(m->d.b.ep, &msg, FI_MULTI_RECV), -EINVAL,
 		 "so is one without bytes");
 	CHECK_EQ(st, st_multi_min(m, 0), -EINVAL,
 		 "nothing is no bound of what must be left");
 	CHECK_EQ(st,
-		 fi_setopt(&m->b.ep->fid, FI_OPT_ENDPOINT,
+		 fi_setopt(&m->d.b.ep->fid, FI_OPT_ENDPOINT,
 			   FI_OPT_MIN_MULTI_RECV, &value, 4),
 		 -EINVAL, "nor is one of another size");
 	CHECK_EQ(st, st_multi_min(m, 77), 0, "a bound is set");
 	CHECK_EQ(st,
-		 fi_getopt(&m->b.ep->fid, FI_OPT_ENDPOINT,
+		 fi_getopt(&m->d.b.ep->fid, FI_OPT_ENDPOINT,
 			   FI_OPT_MIN_MULTI_RECV, &value, &len),
 		 0, "it is read");
 	CHECK(st, value == 77 && len == sizeof(value), "it is what was set");
@@ -370,8 +352,8 @@ static noinline_for_stack void st_multi_end(struct st *st, struct st_multi *m)
 
 	ret = ret ?: st_multi_send(m, 10, 1);
 	CHECK_EQ(st, ret ?: st_multi_take(m), 0, "a message arrives");
-	CHECK_EQ(st, fi_close(&m->b.ep->fid), 0, "the endpoint closes");
-	m->b.ep = NULL;
+	CHECK_EQ(st, fi_close(&m->d.b.ep->fid), 0, "the endpoint closes");
+	m->d.b.ep = NULL;
 	CHECK_EQ(st, st_multi_take(m), ECANCELED, "its receive ends");
 	CHECK_EQ(st, m->got.flags, ALL, "and is given back");
 }
@@ -383,7 +365,7 @@ void st_test_rdm_multi(struct st *st)
 
 	CHECK_EQ(st, st->info->caps & st->info->rx_attr->caps & both, both,
 		 "receives take several messages, those with a tag, too");
-	if (m && st_multi_open(m, st)) {
+	if (m && st_duo_open(&m->d, st)) {
 		st_multi_fill(st, m);
 		st_multi_next(st, m);
 		st_multi_short(st, m);
@@ -395,6 +377,6 @@ void st_test_rdm_multi(struct st *st)
 		st_multi_end(st, m);
 	}
 	if (m)
-		st_multi_close(m);
+		st_duo_close(&m->d);
 	kfree(m);
 }

@@ -16,10 +16,7 @@
 
 /* a reads and writes memory of b. */
 struct st_remote {
-	struct st *st;
-	struct st_room r;
-	struct st_node a, b;
-	fi_addr_t to_b;
+	struct st_duo d;
 	u8 *memory; /* of the region */
 	u8 *bytes; /* of operations */
 	struct fid_mr *mr;
@@ -27,14 +24,11 @@ struct st_remote {
 
 static bool st_remote_open(struct st_remote *m, struct st *st)
 {
-	m->st = st;
 	m->memory = kvzalloc(REGION, GFP_KERNEL);
 	m->bytes = kvzalloc(REGION, GFP_KERNEL);
 	if (!CHECK(st, m->memory && m->bytes, "there is memory for regions") ||
-	    !st_room_open(&m->r, st) || !st_two_open(st, &m->a, &m->b, 0))
+	    !st_duo_open(&m->d, st))
 		return false;
-	m->to_b = st_node_knows(&m->a, &m->b);
-	st_node_knows(&m->b, &m->a);
 	return CHECK_EQ(st,
 			fi_mr_reg(st->domain, m->memory, REGION,
 				  FI_REMOTE_READ | FI_REMOTE_WRITE, 0, KEY, 0,
@@ -46,9 +40,7 @@ static void st_remote_close(struct st_remote *m)
 {
 	if (m->mr)
 		fi_close(&m->mr->fid);
-	st_node_close(&m->a);
-	st_node_close(&m->b);
-	st_room_close(&m->r);
+	st_duo_close(&m->d);
 	kvfree(m->memory);
 	kvfree(m->bytes);
 }
@@ -57,17 +49,17 @@ static void st_remote_close(struct st_remote *m)
 static int st_remote_do(struct st_remote *m, bool write, size_t len, u64 addr,
 			u64 key)
 {
-	struct st_op *op = m->r.tx[0];
+	struct st_op *op = m->d.r.tx[0];
 	int ret;
 
 	st_op_reset(op);
 	if (write)
-		ret = fi_write(m->a.ep, m->bytes, len, NULL, m->to_b, addr, key,
-			       &op->ctx);
+		ret = fi_write(m->d.a.ep, m->bytes, len, NULL, m->d.to_b, addr,
+			       key, &op->ctx);
 	else
-		ret = fi_read(m->a.ep, m->bytes, len, NULL, m->to_b, addr, key,
-			      &op->ctx);
-	return st_op_result(m->a.cq, op, ret);
+		ret = fi_read(m->d.a.ep, m->bytes, len, NULL, m->d.to_b, addr,
+			      key, &op->ctx);
+	return st_op_result(m->d.a.cq, op, ret);
 }
 
 static noinline_for_stack void st_remote_keys(struct st *st,
@@ -83,14 +75,14 @@ static noinline_for_stack void st_remote_keys(struct st *st,
 		 fi_mr_reg(st->domain, m->bytes, 8, FI_REMOTE_READ, 0, KEY, 0,
 			   &mr, NULL),
 		 -EEXIST, "another one does not get it");
-	CHECK_EQ(st, fi_flush_modes(m->a.ep), 0, "there is no flush");
+	CHECK_EQ(st, fi_flush_modes(m->d.a.ep), 0, "there is no flush");
 }
 
 static noinline_for_stack void st_remote_sizes(struct st *st,
 					       struct st_remote *m)
 {
 	static const size_t sizes[] = { 1, 0, 4064, 4096, 4097, 9000, REGION };
-	struct st_op *op = m->r.tx[0];
+	struct st_op *op = m->d.r.tx[0];
 	size_t i, n, at;
 
 	for (i = 0; i < ARRAY_SIZE(sizes); i++) {
@@ -125,19 +117,20 @@ static noinline_for_stack void st_remote_ranges(struct st *st,
 		{ .addr = 50, .len = 40, .key = KEY },
 	};
 	struct kvec out[2] = { { m->bytes, 3000 }, { m->bytes + 8000, 3050 } };
-	struct st_op *op = m->r.tx[0];
+	struct st_op *op = m->d.r.tx[0];
 	struct fi_msg_rma msg = { .buf = fi_buf_kvec(out, 2, 6050),
 				  .rma_iov = rma,
 				  .rma_iov_count = ARRAY_SIZE(rma),
-				  .addr = m->to_b,
+				  .addr = m->d.to_b,
 				  .context = &op->ctx };
 
 	memset(m->memory, 0, REGION);
 	st_fill(m->bytes, 12000, 5);
 	st_op_reset(op);
 	CHECK_EQ(st,
-		 st_op_result(m->a.cq, op,
-			      fi_writemsg(m->a.ep, &msg, FI_DELIVERY_COMPLETE)),
+		 st_op_result(m->d.a.cq, op,
+			      fi_writemsg(m->d.a.ep, &msg,
+					  FI_DELIVERY_COMPLETE)),
 		 0, "ranges are written to ranges");
 	CHECK(st,
 	      !memcmp(m->memory + 100, m->bytes, 10) &&
@@ -147,7 +140,8 @@ static noinline_for_stack void st_remote_ranges(struct st *st,
 	      "each has its bytes");
 	memset(m->bytes, 0, 12000);
 	st_op_reset(op);
-	CHECK_EQ(st, st_op_result(m->a.cq, op, fi_readmsg(m->a.ep, &msg, 0)), 0,
+	CHECK_EQ(st,
+		 st_op_result(m->d.a.cq, op, fi_readmsg(m->d.a.ep, &msg, 0)), 0,
 		 "they are read");
 	CHECK(st,
 	      !memcmp(m->memory + 100, m->bytes, 10) &&
@@ -155,7 +149,7 @@ static noinline_for_stack void st_remote_ranges(struct st *st,
 		      !memcmp(m->memory + 7990, m->bytes + 8000, 3010) &&
 		      !memcmp(m->memory + 50, m->bytes + 11010, 40),
 	      "into ranges");
-	CHECK_EQ(st, fi_writemsg(m->a.ep, &msg, FI_COMMIT_COMPLETE),
+	CHECK_EQ(st, fi_writemsg(m->d.a.ep, &msg, FI_COMMIT_COMPLETE),
 		 -EOPNOTSUPP, "nothing is promised to persist");
 }
 
@@ -163,7 +157,7 @@ static noinline_for_stack void st_remote_ranges(struct st *st,
 static noinline_for_stack void st_remote_refused(struct st *st,
 						 struct st_remote *m)
 {
-	struct st_op *op = m->r.tx[0];
+	struct st_op *op = m->d.r.tx[0];
 	struct fid_mr *mr = NULL;
 
 	memset(m->memory, 0, REGION);
@@ -192,46 +186,47 @@ static noinline_for_stack void st_remote_refused(struct st *st,
 		fi_close(&mr->fid);
 	CHECK_EQ(st, st_remote_do(m, false, 8, 0, READ_ONLY), FI_EACCES,
 		 "when it is closed it is");
-	CHECK_EQ(st, st_pass(&m->r, &m->a, &m->b, m->to_b, 10), 0,
+	CHECK_EQ(st, st_pass(&m->d.r, &m->d.a, &m->d.b, m->d.to_b, 10), 0,
 		 "messages arrive as ever");
-	CHECK_EQ(st, fi_inject_write(m->a.ep, m->bytes, 8, m->to_b, 0, 99), 0,
-		 "a write is injected that will be refused");
-	CHECK_EQ(st, st_cq_take(m->a.cq, ST_WAIT_MS, NULL), 1, "it is told");
+	CHECK_EQ(st, fi_inject_write(m->d.a.ep, m->bytes, 8, m->d.to_b, 0, 99),
+		 0, "a write is injected that will be refused");
+	CHECK_EQ(st, st_cq_take(m->d.a.cq, ST_WAIT_MS, NULL), 1, "it is told");
 }
 
 static noinline_for_stack void st_remote_data(struct st *st,
 					      struct st_remote *m)
 {
 	const struct fi_rma_iov rma = { .addr = 10, .len = 5000, .key = KEY };
-	struct st_op *op = m->r.tx[0], *rx = m->r.rx[0];
+	struct st_op *op = m->d.r.tx[0], *rx = m->d.r.rx[0];
 	struct fi_msg_rma msg = { .buf = fi_buf_linear(m->bytes, 5000),
 				  .rma_iov = &rma,
 				  .rma_iov_count = 1,
-				  .addr = m->to_b,
+				  .addr = m->d.to_b,
 				  .context = &op->ctx,
 				  .data = DATA };
 	int ret;
 
 	st_fill(m->bytes, 5000, 9);
 	st_op_reset(op);
-	ret = fi_writemsg(m->a.ep, &msg, FI_REMOTE_CQ_DATA);
-	CHECK_EQ(st, st_op_result(m->a.cq, op, ret), 0,
+	ret = fi_writemsg(m->d.a.ep, &msg, FI_REMOTE_CQ_DATA);
+	CHECK_EQ(st, st_op_result(m->d.a.cq, op, ret), 0,
 		 "a write with data completes before there is a receive");
 	CHECK_EQ(st, op->entry.flags, FI_WRITE | FI_RMA, "its flags are exact");
 	CHECK(st, st_holds(m->memory + 10, 5000, 9), "the bytes are there");
-	ret = st_node_recv(&m->b, rx, NULL, 0);
-	CHECK_EQ(st, st_op_result(m->b.cq, rx, ret), 0,
+	ret = st_node_recv(&m->d.b, rx, NULL, 0);
+	CHECK_EQ(st, st_op_result(m->d.b.cq, rx, ret), 0,
 		 "a receive without memory is told");
 	CHECK(st,
 	      rx->entry.flags == (FI_RECV | FI_RMA | FI_REMOTE_CQ_DATA) &&
 		      rx->entry.data == DATA && rx->entry.len == 5000,
 	      "of the data, and how much was written");
-	ret = st_node_recv(&m->b, rx, m->r.dst, BASE);
-	ret = ret ?: st_node_send(&m->a, op, m->r.src, 20, m->to_b);
-	ret = st_op_result(m->a.cq, op, ret);
-	CHECK(st, !st_op_result(m->b.cq, rx, ret) && rx->entry.len == 20,
+	ret = st_node_recv(&m->d.b, rx, m->d.r.dst, BASE);
+	ret = ret ?: st_node_send(&m->d.a, op, m->d.r.src, 20, m->d.to_b);
+	ret = st_op_result(m->d.a.cq, op, ret);
+	CHECK(st, !st_op_result(m->d.b.cq, rx, ret) && rx->entry.len == 20,
 	      "the next receive has the next message");
-	CHECK_EQ(st, fi_inject_write(m->a.ep, "injected", 8, m->to_b, 0, KEY),
+	CHECK_EQ(st,
+		 fi_inject_write(m->d.a.ep, "injected", 8, m->d.to_b, 0, KEY),
 		 0, "a write is injected");
 	CHECK_EQ(st, st_remote_do(m, false, 8, 0, KEY), 0, "a read follows it");
 	CHECK(st, !memcmp(m->bytes, "injected", 8), "and sees it");
@@ -244,8 +239,8 @@ static noinline_for_stack void st_remote_many(struct st *st,
 	struct fi_rma_iov rma = { .len = 2000, .key = KEY };
 	struct fi_msg_rma msg = { .rma_iov = &rma,
 				  .rma_iov_count = 1,
-				  .addr = m->to_b };
-	struct st_room *r = &m->r;
+				  .addr = m->d.to_b };
+	struct st_room *r = &m->d.r;
 	int i, ok = 0, ret = 0;
 
 	memset(m->memory, 0, REGION);
@@ -258,12 +253,12 @@ static noinline_for_stack void st_remote_many(struct st *st,
 		msg.buf = fi_buf_linear(
 			m->bytes + (i % 2 ? 30000 : 0) + rma.addr, 2000);
 		if (i % 2)
-			ret = ret ?: fi_readmsg(m->a.ep, &msg, FI_FENCE);
+			ret = ret ?: fi_readmsg(m->d.a.ep, &msg, FI_FENCE);
 		else
-			ret = ret ?: fi_writemsg(m->a.ep, &msg, 0);
+			ret = ret ?: fi_writemsg(m->d.a.ep, &msg, 0);
 	}
 	for (i = 0; i < MANY; i++)
-		ok += !st_op_result(m->a.cq, r->tx[i], ret);
+		ok += !st_op_result(m->d.a.cq, r->tx[i], ret);
 	CHECK_EQ(st, ok, MANY, "many writes and reads complete");
 	CHECK(st,
 	      !memcmp(m->memory, m->bytes, MANY / 2 * 2000) &&
@@ -275,13 +270,13 @@ static noinline_for_stack void st_remote_many(struct st *st,
 static noinline_for_stack void st_remote_behind(struct st *st,
 						struct st_remote *m)
 {
-	struct st_room *r = &m->r;
+	struct st_room *r = &m->d.r;
 	int i, ok = 0, ret = 0;
 
 	for (i = 1; i < MANY; i++)
 		ret = ret
-			      ?: st_node_send(&m->a, r->tx[i], r->src, 100 + i,
-					      m->to_b);
+			      ?: st_node_send(&m->d.a, r->tx[i], r->src,
+					      100 + i, m->d.to_b);
 	st_fill(m->bytes, 100, 4);
 	CHECK_EQ(st, ret ?: st_remote_do(m, true, 100, 0, KEY), 0,
 		 "a write passes messages that nobody receives");
@@ -289,11 +284,11 @@ static noinline_for_stack void st_remote_behind(struct st *st,
 		 "a read does, too");
 	for (i = 1; i < MANY; i++)
 		ret = ret
-			      ?: st_node_recv(&m->b, r->rx[i],
+			      ?: st_node_recv(&m->d.b, r->rx[i],
 					      r->dst + i * BASE, BASE);
 	for (i = 1; i < MANY; i++)
-		ok += !st_op_result(m->b.cq, r->rx[i], ret) &&
-		      !st_op_result(m->a.cq, r->tx[i], 0) &&
+		ok += !st_op_result(m->d.b.cq, r->rx[i], ret) &&
+		      !st_op_result(m->d.a.cq, r->tx[i], 0) &&
 		      r->rx[i]->entry.len == 100 + i;
 	CHECK_EQ(st, ok, MANY - 1, "they arrive in their order");
 }
@@ -301,28 +296,28 @@ static noinline_for_stack void st_remote_behind(struct st *st,
 static noinline_for_stack void st_remote_rules(struct st *st,
 					       struct st_remote *m)
 {
-	struct st_op *op = m->r.tx[0];
-	struct fi_msg msg = { .buf = fi_buf_linear(m->r.src, 10),
-			      .addr = m->to_b,
+	struct st_op *op = m->d.r.tx[0];
+	struct fi_msg msg = { .buf = fi_buf_linear(m->d.r.src, 10),
+			      .addr = m->d.to_b,
 			      .context = &op->ctx };
 	int ret;
 
-	CHECK_EQ(st, fi_sendmsg(m->a.ep, &msg, FI_DELIVERY_COMPLETE),
+	CHECK_EQ(st, fi_sendmsg(m->d.a.ep, &msg, FI_DELIVERY_COMPLETE),
 		 -EOPNOTSUPP, "a message has no such level");
 	CHECK_EQ(st,
-		 fi_write(m->a.ep, m->bytes, 8, NULL, FI_ADDR_UNSPEC, 0, KEY,
+		 fi_write(m->d.a.ep, m->bytes, 8, NULL, FI_ADDR_UNSPEC, 0, KEY,
 			  &op->ctx),
 		 -EINVAL, "a write to nobody is refused");
 	CHECK_EQ(st,
-		 fi_read(m->a.ep, m->bytes, 8, NULL, m->to_b, ~0ULL, KEY,
+		 fi_read(m->d.a.ep, m->bytes, 8, NULL, m->d.to_b, ~0ULL, KEY,
 			 &op->ctx),
 		 -EINVAL, "a range that wraps around is refused");
 	st_op_reset(op);
-	ret = fi_write(m->a.ep, m->bytes, REGION, NULL, m->to_b, 0, KEY,
+	ret = fi_write(m->d.a.ep, m->bytes, REGION, NULL, m->d.to_b, 0, KEY,
 		       &op->ctx);
 	CHECK_EQ(st, ret, 0, "a write is posted");
-	st_node_close(&m->b);
-	ret = st_op_result(m->a.cq, op, ret);
+	st_node_close(&m->d.b);
+	ret = st_op_result(m->d.a.cq, op, ret);
 	CHECK(st, !ret || ret == FI_ECONNRESET || ret == EHOSTUNREACH,
 	      "it ends when its peer closes");
 }

@@ -16,33 +16,8 @@
 #define TAG	 0x123456789abcdef0ULL
 #define DATA	 0xfedcba9876543210ULL
 
-/* Two endpoints that know each other. */
-struct st_tags {
-	struct st *st;
-	struct st_room r;
-	struct st_node a, b;
-	fi_addr_t to_b, to_a; /* as each knows the other */
-};
-
-static bool st_tags_open(struct st_tags *t, struct st *st)
-{
-	t->st = st;
-	if (!st_room_open(&t->r, st) || !st_two_open(st, &t->a, &t->b, 0))
-		return false;
-	t->to_b = st_node_knows(&t->a, &t->b);
-	t->to_a = st_node_knows(&t->b, &t->a);
-	return true;
-}
-
-static void st_tags_close(struct st_tags *t)
-{
-	st_node_close(&t->a);
-	st_node_close(&t->b);
-	st_room_close(&t->r);
-}
-
 /* The i-th message, which its length and bytes tell: sent when this returns 0. */
-static int st_tag_send(struct st_tags *t, int i, size_t len, u64 tag)
+static int st_tag_send(struct st_duo *t, int i, size_t len, u64 tag)
 {
 	struct st_op *op = t->r.tx[i];
 	int ret;
@@ -55,8 +30,7 @@ static int st_tag_send(struct st_tags *t, int i, size_t len, u64 tag)
 	return ret ?: (op->entry.flags == (FI_SEND | FI_TAGGED) ? 0 : -EPROTO);
 }
 
-static int st_tag_recv(struct st_tags *t, int i, size_t len, u64 tag,
-		       u64 ignore)
+static int st_tag_recv(struct st_duo *t, int i, size_t len, u64 tag, u64 ignore)
 {
 	st_op_reset(t->r.rx[i]);
 	return fi_trecv(t->b.ep, t->r.dst + i * BASE, len, NULL, FI_ADDR_UNSPEC,
@@ -64,7 +38,7 @@ static int st_tag_recv(struct st_tags *t, int i, size_t len, u64 tag,
 }
 
 /* The i-th receive has got the message that was sent as the j-th. */
-static bool st_tag_got(struct st_tags *t, int i, int j, size_t len, u64 tag)
+static bool st_tag_got(struct st_duo *t, int i, int j, size_t len, u64 tag)
 {
 	struct st_op *op = t->r.rx[i];
 
@@ -90,7 +64,7 @@ static void st_tag_infos(struct st *st)
 		 "a queue of an unknown format is refused");
 }
 
-static noinline_for_stack void st_tag_posted(struct st *st, struct st_tags *t)
+static noinline_for_stack void st_tag_posted(struct st *st, struct st_duo *t)
 {
 	int ret = st_tag_recv(t, 0, BASE, 1, 0);
 
@@ -116,7 +90,7 @@ static noinline_for_stack void st_tag_posted(struct st *st, struct st_tags *t)
 }
 
 /* They are sent before there is a receive for them, and pass each other by. */
-static noinline_for_stack void st_tag_waiting(struct st *st, struct st_tags *t)
+static noinline_for_stack void st_tag_waiting(struct st *st, struct st_duo *t)
 {
 	int ret = st_tag_send(t, 0, 10, 1);
 
@@ -139,7 +113,7 @@ static noinline_for_stack void st_tag_waiting(struct st *st, struct st_tags *t)
 }
 
 /* A message in several pieces behind one that waits, and one behind its pieces. */
-static noinline_for_stack void st_tag_long(struct st *st, struct st_tags *t)
+static noinline_for_stack void st_tag_long(struct st *st, struct st_duo *t)
 {
 	struct st_op *tx = t->r.tx[1];
 	int ret = st_tag_send(t, 0, 10, 1);
@@ -172,7 +146,7 @@ static noinline_for_stack void st_tag_long(struct st *st, struct st_tags *t)
 }
 
 /* More than fits into buffers waits, and one that is awaited passes it by. */
-static noinline_for_stack void st_tag_many(struct st *st, struct st_tags *t)
+static noinline_for_stack void st_tag_many(struct st *st, struct st_duo *t)
 {
 	struct st_op *tx = t->r.tx[MANY], *rx = t->r.rx[MANY];
 	int i, ok = 0, ret = st_tag_recv(t, MANY + 1, BASE, 2, 0);
@@ -205,7 +179,7 @@ static noinline_for_stack void st_tag_many(struct st *st, struct st_tags *t)
 }
 
 /* More than is kept of a sender: the rest waits where it is. */
-static noinline_for_stack void st_tag_full(struct st *st, struct st_tags *t)
+static noinline_for_stack void st_tag_full(struct st *st, struct st_duo *t)
 {
 	int i, ok = 0, ret = st_tag_recv(t, HUGES, BASE, 2, 0);
 
@@ -237,7 +211,7 @@ static noinline_for_stack void st_tag_full(struct st *st, struct st_tags *t)
 }
 
 /* What was kept outlives its connection; what had half come does not. */
-static noinline_for_stack void st_tag_outlive(struct st *st, struct st_tags *t)
+static noinline_for_stack void st_tag_outlive(struct st *st, struct st_duo *t)
 {
 	struct st_node c = {};
 	struct st_room *r = &t->r;
@@ -265,7 +239,7 @@ static noinline_for_stack void st_tag_outlive(struct st *st, struct st_tags *t)
 		 "the receive of none of them is canceled");
 }
 
-static noinline_for_stack void st_tag_forms(struct st *st, struct st_tags *t)
+static noinline_for_stack void st_tag_forms(struct st *st, struct st_duo *t)
 {
 	const u64 flags = FI_RECV | FI_TAGGED | FI_REMOTE_CQ_DATA;
 	struct kvec out[2] = { { t->r.src, 50 }, { t->r.src + 100, 30 } };
@@ -315,7 +289,7 @@ static noinline_for_stack void st_tag_forms(struct st *st, struct st_tags *t)
 	      "in ranges");
 }
 
-static noinline_for_stack void st_tag_cancel(struct st *st, struct st_tags *t)
+static noinline_for_stack void st_tag_cancel(struct st *st, struct st_duo *t)
 {
 	int ret = st_tag_recv(t, 0, BASE, TAG, 1);
 
@@ -337,7 +311,7 @@ static noinline_for_stack void st_tag_cancel(struct st *st, struct st_tags *t)
 		 "what is over is not canceled");
 }
 
-static noinline_for_stack void st_tag_refused(struct st *st, struct st_tags *t)
+static noinline_for_stack void st_tag_refused(struct st *st, struct st_duo *t)
 {
 	struct fi_msg_tagged msg = { .buf = fi_buf_linear(t->r.src, 10),
 				     .addr = t->to_b,
@@ -363,10 +337,10 @@ static noinline_for_stack void st_tag_refused(struct st *st, struct st_tags *t)
 
 void st_test_rdm_tag(struct st *st)
 {
-	struct st_tags *t = kzalloc(sizeof(*t), GFP_KERNEL);
+	struct st_duo *t = kzalloc(sizeof(*t), GFP_KERNEL);
 
 	st_tag_infos(st);
-	if (t && st_tags_open(t, st)) {
+	if (t && st_duo_open(t, st)) {
 		st_tag_posted(st, t);
 		st_tag_waiting(st, t);
 		st_tag_long(st, t);
@@ -378,13 +352,13 @@ void st_test_rdm_tag(struct st *st)
 		st_tag_refused(st, t);
 	}
 	if (t)
-		st_tags_close(t);
+		st_duo_close(t);
 	kfree(t);
 }
 
 /* ---- senders --------------------------------------------------------------- */
 
-static noinline_for_stack void st_directed_two(struct st *st, struct st_tags *t,
+static noinline_for_stack void st_directed_two(struct st *st, struct st_duo *t,
 					       struct st_node *c)
 {
 	fi_addr_t from_c = st_node_knows(&t->b, c);
@@ -422,7 +396,7 @@ static noinline_for_stack void st_directed_two(struct st *st, struct st_tags *t,
 }
 
 static noinline_for_stack void st_directed_rules(struct st *st,
-						 struct st_tags *t)
+						 struct st_duo *t)
 {
 	struct st_room *r = &t->r;
 	fi_addr_t again;
@@ -450,7 +424,7 @@ static noinline_for_stack void st_directed_rules(struct st *st,
 }
 
 /* Who does not ask for it names senders without effect. */
-static noinline_for_stack void st_directed_not(struct st *st, struct st_tags *t)
+static noinline_for_stack void st_directed_not(struct st *st, struct st_duo *t)
 {
 	struct fi_info *hints = fi_allocinfo(), *info = NULL;
 	struct st_room *r = &t->r;
@@ -491,11 +465,11 @@ static noinline_for_stack void st_directed_not(struct st *st, struct st_tags *t)
 
 void st_test_rdm_directed(struct st *st)
 {
-	struct st_tags *t = kzalloc(sizeof(*t), GFP_KERNEL);
+	struct st_duo *t = kzalloc(sizeof(*t), GFP_KERNEL);
 	struct st_node c = {};
 
 	CHECK(st, st->info->caps & FI_DIRECTED_RECV, "receives name senders");
-	if (t && st_tags_open(t, st) &&
+	if (t && st_duo_open(t, st) &&
 	    CHECK_EQ(st, st_node_open(&c, st, 0, 0), 0,
 		     "a third endpoint opens")) {
 		st_directed_two(st, t, &c);
@@ -504,6 +478,6 @@ void st_test_rdm_directed(struct st *st)
 	}
 	st_node_close(&c);
 	if (t)
-		st_tags_close(t);
+		st_duo_close(t);
 	kfree(t);
 }
