@@ -139,6 +139,7 @@ void kfir_receive_all(struct kfir_ep *ep)
 		ctx->before = ctx->receives.next_seq;
 		ctx->afresh = ctx->came_back;
 		ctx->came_back = false;
+		ctx->dry &= !ctx->afresh;
 		spin_unlock_irq(&ctx->post.lock);
 	}
 	list_for_each_entry_safe(conn, next, &ep->waiting, waiting) {

@@ -60,8 +60,12 @@ static void kfir_rx_find_locked(struct kfir_ctx *ctx,
 		}
 		rx->comp = list_first_entry_or_null(&ctx->post.parts,
 						    struct kfi_comp, node);
-		/* Looked at again when one is free: see kfir_part_free(). */
-		if (!rx->comp)
+		/*
+		 * It is looked at again when one is free: see kfir_part_free(). Until
+		 * then those behind it have none either, although one comes back.
+		 */
+		ctx->dry |= !rx->comp;
+		if (ctx->dry)
 			return;
 		if (rdmw_multi_take(&op->multi, rx->total, &rx->at)) {
 			list_del(&rx->comp->node);

@@ -235,6 +235,7 @@ struct kfir_ctx {
 	/* the engine's alone */
 	u64 before; /* receives from here on are for the next walk over waiting */
 	bool afresh; /* messages are shown all receives, in this walk */
+	bool dry; /* a message found no completion free, since a walk afresh */
 	bool ending; /* what waits for it is dropped */
 };
 
