@@ -110,7 +110,7 @@ static ssize_t kfi_post_room_locked(struct kfi_post_ep *ep, u64 dir)
 	return kfi_ep_again(&ep->ep, dir);
 }
 
-/* Nobody completes it before the lock is released. */
+/* As kfi_post_ops.queue(). Nobody completes it before the lock is released. */
 static ssize_t kfi_post_queue_locked(struct kfi_post_ep *ep, struct kfi_op *op,
 				     u64 dir)
 {
@@ -118,13 +118,22 @@ static ssize_t kfi_post_queue_locked(struct kfi_post_ep *ep, struct kfi_op *op,
 
 	lockdep_assert_held(&ep->lock);
 	ret = ep->ops->queue(ep, op);
-	if (ret)
+	if (ret < 0)
 		return ret;
 	if (dir == FI_RECV)
 		ep->rx_free--;
 	else
 		ep->tx_free--;
 	kfi_trace_post(&ep->ep, op->comp);
+	return ret;
+}
+
+/* The lock is released. Unless the provider keeps it, the endpoint may be gone. */
+static ssize_t kfi_post_queued(struct kfi_post_ep *ep, ssize_t ret)
+{
+	if (ret <= 0)
+		return ret;
+	ep->ops->posted(ep);
 	return 0;
 }
 
@@ -139,7 +148,7 @@ static ssize_t kfi_post_queue(struct kfi_post_ep *ep, struct kfi_op *op,
 	if (!ret)
 		ret = kfi_post_queue_locked(ep, op, dir);
 	spin_unlock_irqrestore(&ep->lock, irq);
-	return ret;
+	return kfi_post_queued(ep, ret);
 }
 
 /* What is to be injected. */
@@ -174,7 +183,7 @@ static ssize_t kfi_post_inject_locked(struct kfi_post_ep *ep,
 	if (in->tag)
 		kfi_op_fill_tag(op, *in->tag, 0);
 	ret = kfi_post_queue_locked(ep, op, FI_TRANSMIT);
-	if (ret)
+	if (ret < 0)
 		list_add(&op->node, &ep->slots);
 	return ret;
 }
@@ -191,7 +200,7 @@ static ssize_t kfi_post_inject_op(struct kfi_post_ep *ep,
 	spin_lock_irqsave(&ep->lock, irq);
 	ret = kfi_post_inject_locked(ep, in);
 	spin_unlock_irqrestore(&ep->lock, irq);
-	return ret;
+	return kfi_post_queued(ep, ret);
 }
 
 static struct kfi_op *kfi_post_slot_of(struct kfi_comp *comp)

@@ -89,13 +89,16 @@ struct kfi_post_ep;
 
 /**
  * struct kfi_post_ops - what the provider does with posts; under ep->lock, but
- *	for submit_inline()
+ *	for posted() and submit_inline()
  * @size: sizeof this struct
  * @ready: optional: may be posted in a direction (FI_TRANSMIT, FI_RECV)
  *	besides what ep->up and ep->broken say? 0, or -errno for the post to
  *	return
- * @queue: take an operation. 0: kfi_post_done() will end it; -errno: it is
- *	the caller's again
+ * @queue: take an operation. 0: kfi_post_done() will end it; 1: likewise, and
+ *	posted() is called when the lock is released, until when the provider must
+ *	keep the endpoint; -errno: it is the caller's again
+ * @posted: optional: go on with what @queue has taken, in the context of a post: no
+ *	completion may come from it
  * @kick: optional: run what was queued with FI_MORE
  * @submit_inline: optional: the same in this context, which may sleep; with it
  *	goes &fid_ep.is_inline
@@ -107,6 +110,7 @@ struct kfi_post_ops {
 	size_t size;
 	int (*ready)(struct kfi_post_ep *ep, u64 dir);
 	int (*queue)(struct kfi_post_ep *ep, struct kfi_op *op);
+	void (*posted)(struct kfi_post_ep *ep);
 	void (*kick)(struct kfi_post_ep *ep);
 	void (*submit_inline)(struct kfi_post_ep *ep);
 	void (*part_free)(struct kfi_post_ep *ep);
