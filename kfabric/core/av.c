@@ -321,6 +321,21 @@ fi_addr_t kfi_av_find(struct fid_av *av, const struct sockaddr_in6 *name)
 }
 EXPORT_SYMBOL_GPL(kfi_av_find);
 
+fi_addr_t kfi_av_find_again(struct fid_av *av, const struct sockaddr_in6 *name,
+			    fi_addr_t last)
+{
+	struct kfi_av_slot *slot;
+	unsigned long irq;
+	bool same;
+
+	spin_lock_irqsave(&av->lock, irq);
+	slot = kfi_av_slot_locked(av, last);
+	same = slot && !memcmp(&slot->name, name, sizeof(*name));
+	spin_unlock_irqrestore(&av->lock, irq);
+	return same ? last : kfi_av_find(av, name);
+}
+EXPORT_SYMBOL_GPL(kfi_av_find_again);
+
 static void kfi_av_free(struct fid_av *av)
 {
 	kvfree(av->slots);

@@ -128,39 +128,69 @@ size_t kfi_buf_next(struct kfi_buf_iter *it, size_t max, struct kfi_seg *seg)
 }
 EXPORT_SYMBOL_GPL(kfi_buf_next);
 
-/* Take the next piece, within one page. */
-static size_t kfi_next_in_page(struct kfi_buf_iter *it, size_t max,
-			       struct kfi_seg *seg)
+/*
+ * The bytes from here on, as far as they can be reached at one address; NULL: there
+ * are none. What is mapped for it kfi_buf_unmap() gives back.
+ */
+static void *kfi_buf_map(struct kfi_buf_iter *it, size_t *len)
 {
+	const struct fi_buf *buf = it->buf;
 	struct kfi_buf_iter at = *it;
+	struct kfi_seg seg;
 
-	if (!kfi_buf_next(&at, max, seg))
-		return 0;
-	seg->len = min_t(size_t, seg->len, PAGE_SIZE - seg->offset);
-	return kfi_buf_advance(it, seg->len);
+	if (!kfi_buf_settle(it))
+		return NULL;
+	*len = min3(kfi_buf_segment_len(it) - it->skip, it->left, *len);
+	if (buf->type == FI_BUF_LINEAR)
+		return buf->ptr + it->skip;
+	if (buf->type == FI_BUF_KVEC)
+		return buf->kvec[it->index].iov_base + it->skip;
+	if (!kfi_buf_next(&at, *len, &seg))
+		return NULL;
+	if (IS_ENABLED(CONFIG_HIGHMEM))
+		*len = min_t(size_t, *len, PAGE_SIZE - seg.offset);
+	return kmap_local_page(seg.page) + seg.offset;
+}
+
+static void kfi_buf_unmap(const struct kfi_buf_iter *it, void *addr)
+{
+	if (it->buf->type == FI_BUF_BVEC || it->buf->type == FI_BUF_SG)
+		kunmap_local(addr);
+}
+
+/* With the loop provider both may be the same memory. */
+static void kfi_copy_bytes(void *to, const void *from, size_t len)
+{
+	if (len == PAGE_SIZE && PAGE_ALIGNED(to) && PAGE_ALIGNED(from))
+		copy_page(to, (void *)from);
+	else
+		memmove(to, from, len);
 }
 
 size_t kfi_buf_copy(struct kfi_buf_iter *dst, struct kfi_buf_iter *src,
 		    size_t len)
 {
-	struct kfi_buf_iter at;
-	struct kfi_seg d, s;
+	size_t n, done = 0;
 	void *from, *to;
-	size_t done = 0;
 
 	while (done < len) {
-		at = *src;
-		if (!kfi_next_in_page(&at, len - done, &s) ||
-		    !kfi_next_in_page(dst, s.len, &d))
+		n = len - done;
+		from = kfi_buf_map(src, &n);
+		if (!from)
 			break;
-		kfi_buf_advance(src, d.len);
-		from = kmap_local_page(s.page);
-		to = kmap_local_page(d.page);
-		/* With the loop provider both may be the same memory. */
-		memmove(to + d.offset, from + s.offset, d.len);
-		kunmap_local(to);
-		kunmap_local(from);
-		done += d.len;
+		to = kfi_buf_map(dst, &n);
+		if (to) {
+			kfi_copy_bytes(to, from, n);
+			kfi_buf_unmap(dst, to);
+		}
+		kfi_buf_unmap(src, from);
+		if (!to)
+			break;
+		src->skip += n;
+		src->left -= n;
+		dst->skip += n;
+		dst->left -= n;
+		done += n;
 	}
 	return done;
 }

@@ -69,4 +69,17 @@ bool kfi_av_name_ctx(struct fid_av *av, fi_addr_t fi_addr,
  */
 fi_addr_t kfi_av_find(struct fid_av *av, const struct sockaddr_in6 *name);
 
+/**
+ * kfi_av_find_again() - the same, of an address that was looked for before
+ * @av: address vector
+ * @name: as kfi_name_set() has it
+ * @last: what was found then, which saves the search if it is so still; or
+ *	FI_ADDR_UNSPEC
+ *
+ * Context: posting.
+ * Return: the number, or FI_ADDR_UNSPEC.
+ */
+fi_addr_t kfi_av_find_again(struct fid_av *av, const struct sockaddr_in6 *name,
+			    fi_addr_t last);
+
 #endif /* KFABRIC_KFI_AV_H */

@@ -20,6 +20,7 @@ struct page {
 };
 
 #define PAGE_ALIGN(x)	   ALIGN(x, PAGE_SIZE)
+#define PAGE_ALIGNED(x)	   (((unsigned long)(x) & (PAGE_SIZE - 1)) == 0)
 #define offset_in_page(at) ((unsigned long)(at) & ~PAGE_MASK)
 #define nth_page(page, n)  ((page) + (n))
 
