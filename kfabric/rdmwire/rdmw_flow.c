@@ -90,6 +90,17 @@ _Bool rdmw_flow_is_over(const struct rdmw_flow *flow)
 	return flow->bye_in && flow->bye_out && !flow->asked && !flow->due;
 }
 
+/* A piece is sent: its last one, perhaps. */
+static void rdmw_count_out(struct rdmw_flow *flow,
+			   const struct rdmw_message *message, _Bool last)
+{
+	flow->credits--;
+	if (last && rdmw_is_request(message->kind))
+		flow->asked++;
+	if (last && message->kind == RDMW_ANSWER)
+		flow->due--;
+}
+
 void rdmw_flow_data(struct rdmw_flow *flow, const struct rdmw_message *message,
 		    __u64 at, __u16 bytes, __u8 *out)
 {
@@ -110,22 +121,40 @@ void rdmw_flow_data(struct rdmw_flow *flow, const struct rdmw_message *message,
 		if (message->flags & RDMW_TAGGED)
 			piece.tag = message->tag;
 	}
-	if (at + bytes == message->total) {
+	if (at + bytes == message->total)
 		piece.flags |= RDMW_LAST;
-		if (rdmw_is_request(message->kind))
-			flow->asked++;
-		if (message->kind == RDMW_ANSWER)
-			flow->due--;
-	}
-	flow->credits--;
+	rdmw_count_out(flow, message, piece.flags & RDMW_LAST);
 	rdmw_piece_pack(&piece, out);
+}
+
+_Bool rdmw_flow_bare(struct rdmw_flow *flow, const struct rdmw_message *message,
+		     __u64 at, __u16 bytes, __u32 *data)
+{
+	_Bool last = at + bytes == message->total;
+
+	if (!(flow->features & RDMW_FEATURE_BARE) || !bytes)
+		return 0;
+	/* The first one of others has more to say. */
+	if (!at && (message->kind != RDMW_DATA || message->flags ||
+		    message->ctx || !last))
+		return 0;
+	*data = rdmw_take_owed(flow);
+	if (!at)
+		*data |= RDMW_BARE_FIRST;
+	rdmw_count_out(flow, message, last);
+	return 1;
+}
+
+_Bool rdmw_flow_owes(const struct rdmw_flow *flow)
+{
+	return flow->owed >= rdmw_credits_due(flow->window_in);
 }
 
 _Bool rdmw_flow_credit(struct rdmw_flow *flow, __u8 *out)
 {
 	struct rdmw_piece piece = { .kind = RDMW_CREDIT };
 
-	if (flow->owed < rdmw_credits_due(flow->window_in))
+	if (!rdmw_flow_owes(flow))
 		return 0;
 	piece.credits = rdmw_take_owed(flow);
 	rdmw_piece_pack(&piece, out);
@@ -268,6 +297,45 @@ static enum rdmw_violation rdmw_take_data(struct rdmw_flow *flow,
 	if (!flow->in_message && piece->kind == RDMW_ANSWER)
 		flow->asked--;
 	return RDMW_OK;
+}
+
+/* What a piece without a header is, by what came before it. */
+static enum rdmw_violation rdmw_bare_parse(const struct rdmw_flow *flow,
+					   __u64 data, __u32 bytes,
+					   struct rdmw_piece *piece)
+{
+	_Bool first = !!(data & RDMW_BARE_FIRST);
+
+	if (!(flow->features & RDMW_FEATURE_BARE) ||
+	    (data & ~(__u64)(RDMW_BARE_FIRST | RDMW_BARE_CREDITS)))
+		return RDMW_BAD_RESERVED;
+	if (!bytes || bytes > (__u32)flow->piece_in - RDMW_HEADER_BYTES)
+		return RDMW_BAD_LENGTH;
+	/* Whether one may begin, or goes on, is checked as of all pieces. */
+	*piece = (struct rdmw_piece){
+		.kind = first ? RDMW_DATA : flow->kind,
+		.flags = first ? RDMW_FIRST | RDMW_LAST : 0,
+		.bytes = (__u16)bytes,
+		.credits = (__u16)(data & RDMW_BARE_CREDITS),
+		.at = first ? bytes : flow->got,
+	};
+	if (!first && bytes == flow->total - flow->got)
+		piece->flags |= RDMW_LAST;
+	return RDMW_OK;
+}
+
+enum rdmw_violation rdmw_flow_bare_arrived(struct rdmw_flow *flow, __u64 data,
+					   __u32 bytes,
+					   struct rdmw_piece *piece)
+{
+	enum rdmw_violation bad = rdmw_bare_parse(flow, data, bytes, piece);
+
+	if (bad)
+		return bad;
+	if (piece->credits > flow->window_out - flow->credits)
+		return RDMW_BAD_CREDIT;
+	flow->credits = (__u16)(flow->credits + piece->credits);
+	return rdmw_take_data(flow, piece);
 }
 
 enum rdmw_violation rdmw_flow_arrived(struct rdmw_flow *flow, const __u8 *in,

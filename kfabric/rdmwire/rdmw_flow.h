@@ -15,6 +15,10 @@
 
 #define RDMW_HEADER_BYTES 32
 
+/* Completion data of a bare piece; RDMW_FEATURE_BARE. */
+#define RDMW_BARE_CREDITS 0xffffU
+#define RDMW_BARE_FIRST	  0x10000U /* and only piece of a message */
+
 /* Buffers to have besides the window, for what needs no credit. */
 #define RDMW_CONTROL_BUFFERS 3
 
@@ -175,6 +179,27 @@ void rdmw_flow_data(struct rdmw_flow *flow, const struct rdmw_message *message,
 		    __u64 at, __u16 bytes, __u8 *out);
 
 /**
+ * rdmw_flow_bare() - the next piece without a header, if it needs none
+ * @flow: the connection's, as for rdmw_flow_data()
+ * @message: the message
+ * @at: bytes that went before
+ * @bytes: of this piece
+ * @data: out: completion data to send with the bytes
+ *
+ * Return: it needs none. Else nothing has changed.
+ */
+_Bool rdmw_flow_bare(struct rdmw_flow *flow, const struct rdmw_message *message,
+		     __u64 at, __u16 bytes, __u32 *data);
+
+/**
+ * rdmw_flow_owes() - is a message due that gives credits back?
+ * @flow: the connection's
+ *
+ * Return: it is.
+ */
+_Bool rdmw_flow_owes(const struct rdmw_flow *flow);
+
+/**
  * rdmw_flow_credit() - a message that gives credits back, if it is due
  * @flow: the connection's
  * @out: RDMW_HEADER_BYTES
@@ -203,6 +228,19 @@ _Bool rdmw_flow_bye(struct rdmw_flow *flow, __u8 *out);
  */
 enum rdmw_violation rdmw_flow_arrived(struct rdmw_flow *flow, const __u8 *in,
 				      __u32 bytes, struct rdmw_piece *piece);
+
+/**
+ * rdmw_flow_bare_arrived() - a piece without a header has come
+ * @flow: the connection's; unusable after a violation
+ * @data: the completion data that came with it
+ * @bytes: how many there are
+ * @piece: out: what it is
+ *
+ * Return: RDMW_OK, or why the connection must end.
+ */
+enum rdmw_violation rdmw_flow_bare_arrived(struct rdmw_flow *flow, __u64 data,
+					   __u32 bytes,
+					   struct rdmw_piece *piece);
 
 /**
  * rdmw_flow_freed() - the buffer of a piece of data can take another

@@ -4,7 +4,8 @@
  * stays within what was offered, and what decodes encodes to the same bytes.
  *
  * First a hello's bytes, then messages, each with a byte in front that says how
- * long it is and what is done after it.
+ * long it is and what is done after it; or, with all of BARE in it, that completion
+ * data and bytes without a header follow.
  */
 #include <stddef.h>
 #include <stdint.h>
@@ -12,6 +13,8 @@
 #include <string.h>
 
 #include "rdmw_rma.h"
+
+#define BARE 14 /* of a byte in front */
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
@@ -110,12 +113,41 @@ static void check_head(const struct rdmw_piece *piece, const uint8_t *bytes)
 	expect(at == len);
 }
 
+/* The bytes that it used up; 0: the connection is over. */
+static size_t bare(struct rdmw_flow *flow, const uint8_t *data, size_t size)
+{
+	const __u16 held = flow->held;
+	struct rdmw_piece piece;
+	uint32_t n = (data[0] >> 5) * 37 + 1, word;
+
+	if (size < 1 + sizeof(word))
+		return 0;
+	memcpy(&word, data + 1, sizeof(word));
+	if (rdmw_flow_bare_arrived(flow, word, n, &piece))
+		return 0;
+	expect(flow->features & RDMW_FEATURE_BARE);
+	expect(piece.bytes == n && flow->held == held + 1);
+	expect((piece.kind == RDMW_DATA && (piece.flags & RDMW_FIRST)) ||
+	       !(piece.flags & ~RDMW_LAST));
+	check_flow(flow);
+	act(flow, data[0] & 1);
+	return 1 + sizeof(word);
+}
+
 static void messages(struct rdmw_flow *flow, const uint8_t *data, size_t size)
 {
 	struct rdmw_piece piece;
 	uint32_t n;
 
 	while (size > 1) {
+		if ((data[0] & BARE) == BARE) {
+			n = (uint32_t)bare(flow, data, size);
+			if (!n)
+				return;
+			data += n;
+			size -= n;
+			continue;
+		}
 		n = RDMW_HEADER_BYTES + (data[0] >> 5) * 37;
 		n = n < size - 1 ? n : (uint32_t)(size - 1);
 		if (rdmw_flow_arrived(flow, data + 1, n, &piece))

@@ -26,6 +26,11 @@ def piece(kind, flags, steps, at, credit=0, word=0, tag=0, ctx=0, then=0, data=N
     return bytes([steps << 5 | then]) + head + (data or b"x" * (steps * STEP))
 
 
+def bare(steps, data):
+    """A piece without a header, whose bytes nobody looks at; then a buffer is free."""
+    return bytes([steps << 5 | 15]) + struct.pack("<I", data)
+
+
 def request(kind, lens):
     """A request for ranges of so many bytes, a write with 42 behind its head, padded."""
     ranges = b"".join(struct.pack("<QQQ", 1, n, 7) for n in lens)
@@ -40,7 +45,8 @@ def main():
     out = pathlib.Path(sys.argv[1])
     out.mkdir(parents=True, exist_ok=True)
     name = bytes(10) + b"\xff\xff\x7f\0\0\1" + struct.pack("<HH", 7, 0)
-    hello, tags, rma, ctx = (offer(1, 52, features) + name for features in (0, 1, 2, 5 << 24 | 4))
+    hello, tags, rma, plain = (offer(1, 52, features) + name for features in (0, 1, 2, 8))
+    ctx, both = (offer(1, 52, 5 << 24 | features) + name for features in (4, 12))
     whole = [piece(DATA, FIRST | LAST | WORD, 1, STEP, word=9, then=1),
              piece(DATA, FIRST, 2, 5 * STEP, then=1), piece(DATA, LAST, 3, 2 * STEP, then=7),
              piece(DATA, FIRST | LAST, 0, 0, then=7)]
@@ -52,6 +58,11 @@ def main():
              "tagged": tags + piece(DATA, FIRST | LAST | TAGGED, 1, STEP, tag=1 << 63, then=1),
              "context": ctx + piece(DATA, FIRST | LAST, 1, STEP, ctx=2, then=1)
              + piece(DATA, FIRST, 1, 2 * STEP, ctx=1, then=1) + piece(DATA, LAST, 1, STEP, then=1),
+             # One of its own; two that are the rest of another.
+             "bare": plain + bare(2, 1 << 16) + piece(DATA, FIRST, 1, STEP + 39, then=1)
+             + bare(0, 0) + bare(1, 0),
+             # The rest of one for a context.
+             "bare-context": both + piece(DATA, FIRST, 1, STEP + 38, ctx=2, then=1) + bare(1, 0),
              "credit": hello + piece(DATA, FIRST | LAST, 1, STEP, then=4)
              + piece(DATA, FIRST | LAST, 1, STEP, then=4)
              + piece(CREDIT, 0, 0, 0, credit=2) + piece(BYE, 0, 0, 0, then=24)}

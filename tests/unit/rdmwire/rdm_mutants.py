@@ -14,6 +14,7 @@ FLOW = UNIT + "flow"
 MATCH = UNIT + "match"
 MULTI = UNIT + "multi"
 RMA = UNIT + "rma"
+BARE = UNIT + "bare"
 
 
 def mutant(kind, file, old, new, noticed_by):
@@ -101,6 +102,27 @@ RDM_MUTANTS = {
         FLOW),
     "rdm-another-kind-goes-on-with-a-message": mutant(
         "pieces", "rdmw_flow.c", "piece->kind != flow->kind ||", "", RMA),
+    # Pieces without a header.
+    "rdm-no-header-needs-no-feature": mutant(
+        "bare", "rdmw_flow.c",
+        "if (!(flow->features & RDMW_FEATURE_BARE) ||\n\t    (data", "if ((data", BARE),
+    "rdm-a-message-goes-without-header-to-who-wants-one": mutant(
+        "bare", "rdmw_flow.c", "if (!(flow->features & RDMW_FEATURE_BARE) || !bytes)",
+        "if (!bytes)", BARE),
+    "rdm-a-word-goes-without-header": mutant(
+        "bare", "rdmw_flow.c", "message->kind != RDMW_DATA || message->flags ||",
+        "message->kind != RDMW_DATA ||", BARE),
+    "rdm-a-context-goes-without-header": mutant(
+        "bare", "rdmw_flow.c", "message->ctx || !last", "!last", BARE),
+    "rdm-unknown-bits-without-header": mutant(
+        "bare", "rdmw_flow.c",
+        "(data & ~(__u64)(RDMW_BARE_FIRST | RDMW_BARE_CREDITS))", "0", BARE),
+    "rdm-more-bytes-than-there-is-room-for-without-header": mutant(
+        "bare", "rdmw_flow.c", " || bytes > (__u32)flow->piece_in - RDMW_HEADER_BYTES)",
+        ")", BARE),
+    "rdm-credits-of-nobody-without-header": mutant(
+        "bare", "rdmw_flow.c",
+        "if (piece->credits > flow->window_out - flow->credits)\n", "if (0)\n", BARE),
     # Requests and answers.
     "rdm-an-answer-to-nothing": mutant(
         "requests", "rdmw_flow.c", "if (!flow->asked)", "if (0)", RMA),
