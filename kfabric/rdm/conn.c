@@ -11,6 +11,7 @@
 #include <linux/ratelimit.h>
 #include <linux/slab.h>
 #include <linux/string.h>
+#include <linux/vmalloc.h>
 
 #include "rdm.h"
 
@@ -24,39 +25,70 @@ static void kfir_slots_init(struct kfir_conn *conn)
 	for (i = 0; i < KFIR_RX_SLOTS + KFIR_TX_SLOTS; i++) {
 		slot = kfir_slot_at(conn, i);
 		slot->conn = conn;
-		slot->bytes = conn->bytes + i * KFIR_PIECE_BYTES;
 		slot->rx = i < KFIR_RX_SLOTS;
 		INIT_LIST_HEAD(&slot->node);
-		if (!slot->rx)
-			list_add_tail(&slot->node, &conn->free);
+		if (slot->rx)
+			continue;
+		slot->bytes =
+			conn->bytes + (i - KFIR_RX_SLOTS) * KFIR_PIECE_BYTES;
+		list_add_tail(&slot->node, &conn->free);
 	}
 	conn->nr_free = KFIR_TX_SLOTS;
+}
+
+static void kfir_slots_free(struct kfir_conn *conn)
+{
+	int i;
+
+	for (i = 0; conn->slots && i < KFIR_RX_SLOTS; i++)
+		free_pages((unsigned long)kfir_slot_at(conn, i)->bytes,
+			   get_order(KFIR_PIECE_BYTES));
+	kvfree(conn->slots);
+	vfree(conn->bytes);
+}
+
+/* What comes without a header is at the beginning of a page, and quickly copied. */
+static int kfir_slots_alloc(struct kfir_conn *conn, size_t context)
+{
+	const int nr = KFIR_RX_SLOTS + KFIR_TX_SLOTS;
+	struct kfir_slot *slot;
+	int i;
+
+	conn->stride =
+		ALIGN(offsetof(struct kfir_slot, inner) + context, sizeof(u64));
+	conn->slots = kvcalloc(nr, conn->stride, GFP_KERNEL);
+	conn->bytes = vzalloc(KFIR_TX_SLOTS * KFIR_PIECE_BYTES);
+	if (!conn->slots || !conn->bytes)
+		return -ENOMEM;
+	for (i = 0; i < KFIR_RX_SLOTS; i++) {
+		slot = kfir_slot_at(conn, i);
+		slot->bytes = (u8 *)__get_free_pages(
+			GFP_KERNEL, get_order(KFIR_PIECE_BYTES));
+		if (!slot->bytes)
+			return -ENOMEM;
+	}
+	kfir_slots_init(conn);
+	return 0;
 }
 
 static struct kfir_conn *kfir_conn_alloc(struct kfir_ep *ep,
 					 struct kfir_peer *peer)
 {
-	size_t context = kfir_domain_of(ep)->info->domain_attr->op_context_size;
-	const int nr = KFIR_RX_SLOTS + KFIR_TX_SLOTS;
+	const struct kfir_domain *d = kfir_domain_of(ep);
+	size_t context = d->info->domain_attr->op_context_size;
 	struct kfir_conn *conn = kzalloc(sizeof(*conn), GFP_KERNEL);
+	u32 features = RDMW_FEATURES;
 
 	if (!conn)
 		return NULL;
-	conn->stride =
-		ALIGN(offsetof(struct kfir_slot, inner) + context, sizeof(u64));
-	conn->slots = kvcalloc(nr, conn->stride, GFP_KERNEL);
-	conn->bytes = kvcalloc(nr, KFIR_PIECE_BYTES, GFP_KERNEL);
-	if (!conn->slots || !conn->bytes) {
-		kvfree(conn->slots);
-		kvfree(conn->bytes);
-		kfree(conn);
-		return NULL;
-	}
+	/* iWARP has no completion data. */
+	if (d->info->domain_attr->cq_data_size < sizeof(u32))
+		features &= ~RDMW_FEATURE_BARE;
 	conn->ep = ep;
 	conn->peer = peer;
 	conn->used = jiffies;
 	conn->offer = (struct rdmw_offer){ .instance = ep->instance,
-					   .features = RDMW_FEATURES,
+					   .features = features,
 					   .window = KFIR_WINDOW,
 					   .piece_bytes = KFIR_PIECE_BYTES,
 					   .last_ctx = ep->last_ctx };
@@ -68,7 +100,11 @@ static struct kfir_conn *kfir_conn_alloc(struct kfir_ep *ep,
 	INIT_LIST_HEAD(&conn->unposted);
 	INIT_LIST_HEAD(&conn->free);
 	INIT_LIST_HEAD(&conn->flying);
-	kfir_slots_init(conn);
+	if (kfir_slots_alloc(conn, context)) {
+		kfir_slots_free(conn);
+		kfree(conn);
+		return NULL;
+	}
 	list_add_tail(&conn->node, &ep->conns);
 	list_add_tail(&conn->of_peer, &peer->conns);
 	ep->nr_conns++;
@@ -88,8 +124,7 @@ void kfir_conn_free(struct kfir_conn *conn)
 	/* It may be gone now. */
 	kfir_peer_busy(conn->ep, conn->peer);
 	kfir_kept_drop_all(conn);
-	kvfree(conn->slots);
-	kvfree(conn->bytes);
+	kfir_slots_free(conn);
 	kfree(conn);
 }
 
@@ -100,7 +135,7 @@ static void kfir_space_came(struct fid_ep *inner, u64 dir, void *context)
 {
 	struct kfir_conn *conn = context;
 
-	kfir_kick(conn->ep);
+	kfir_room_came(conn->ep);
 }
 
 static int kfir_conn_bind(struct kfir_conn *conn)

@@ -3,13 +3,16 @@
  * The rdm provider: contexts: an endpoint's own, and those that are opened on a
  * scalable endpoint.
  *
- * Context: process. Who opens or closes one keeps the engine away meanwhile, and
+ * Context: process. Who opens, enables or closes one is the engine meanwhile, and
  *	closing does a part of its work: so memory is allocated as it does.
- * Locking: kfir_ep.mutex.
+ * Locking: see rdm.h; kfir_own() sleeps, and no lock is held around it.
  * Lifetime: when a context is closed nothing of the endpoint points to it, nor to an
- *	operation of it. What was handed over went into buffers of connections.
+ *	operation of it. Pieces that are under way may be sent from the memory of
+ *	their operation: closing waits for them, or ends their connection.
  */
+#include <linux/jiffies.h>
 #include <linux/mm.h>
+#include <linux/sched.h>
 #include <linux/sched/mm.h>
 #include <linux/slab.h>
 
@@ -24,6 +27,7 @@ void kfir_ctx_init(struct kfir_ctx *ctx, struct kfir_ep *ep,
 	ctx->post.up = true;
 	ctx->ep = ep;
 	ctx->dirs = dirs;
+	INIT_LIST_HEAD(&ctx->fresh);
 	INIT_LIST_HEAD(&ctx->posted);
 	INIT_LIST_HEAD(&ctx->sends);
 	INIT_LIST_HEAD(&ctx->canceled);
@@ -41,6 +45,59 @@ static struct kfir_ctx *to_kfir_ctx_fid(struct kfid *fid)
 }
 
 /* ---- closing ------------------------------------------------------------ */
+
+/* Has the inner provider pieces of it that are sent from its memory? */
+static bool kfir_is_lent(const struct kfir_op *op)
+{
+	const struct kfir_slot *slot;
+	int i;
+
+	for (i = 0; op->flying && i < KFIR_TX_SLOTS; i++) {
+		slot = kfir_slot_at(op->conn, KFIR_RX_SLOTS + i);
+		if (slot->op == op && slot->lent)
+			return true;
+	}
+	return false;
+}
+
+static struct kfir_op *kfir_lent_send(struct kfir_ctx *ctx)
+{
+	struct kfir_op *op;
+
+	list_for_each_entry(op, &ctx->sends, send.node)
+		if (kfir_is_lent(op))
+			return op;
+	return NULL;
+}
+
+/* The peer takes nothing more: what is under way to it ends with the connection. */
+static void kfir_end_lent(struct kfir_ctx *ctx, struct kfir_conn *conn)
+{
+	struct kfir_op *op;
+
+	spin_lock_irq(&ctx->post.lock);
+	list_for_each_entry(op, &ctx->sends, send.node)
+		op->send.canceled = true;
+	spin_unlock_irq(&ctx->post.lock);
+	kfir_conn_break(conn, ECONNABORTED);
+	kfir_conn_end(conn);
+}
+
+/* A peer that keeps the rules has buffers for it, so that it does not take long. */
+static void kfir_settle_sends(struct kfir_ctx *ctx)
+{
+	unsigned long until = jiffies + msecs_to_jiffies(KFIR_SETTLE_MS);
+	struct kfir_op *op;
+
+	while ((op = kfir_lent_send(ctx))) {
+		if (op->conn->broken || time_after(jiffies, until)) {
+			kfir_end_lent(ctx, op->conn);
+			continue;
+		}
+		schedule_timeout_uninterruptible(1);
+		kfir_take_done(ctx->ep);
+	}
+}
 
 /* It ends now, and pieces of it that are under way are nobody's. */
 static void kfir_abandon_send(struct kfir_op *op)
@@ -84,8 +141,9 @@ static void kfir_ctx_end(struct kfir_ctx *ctx)
 	struct kfir_ep *ep = ctx->ep;
 	struct kfir_op *op, *next;
 
-	lockdep_assert_held(&ep->mutex);
+	kfir_assert_owned(ep);
 	/* Nothing is posted any more, so that nobody else changes the list. */
+	kfir_settle_sends(ctx);
 	list_for_each_entry_safe(op, next, &ctx->sends, send.node)
 		kfir_abandon_send(op);
 	if (ctx->dirs & FI_RECV) {
@@ -93,6 +151,9 @@ static void kfir_ctx_end(struct kfir_ctx *ctx)
 		ep->rx[ctx->post.ep.ctx_index] = NULL;
 	}
 	kfir_end_posts(ctx, ECANCELED);
+	spin_lock_irq(&ep->lock);
+	list_del_init(&ctx->fresh);
+	spin_unlock_irq(&ep->lock);
 	list_del(&ctx->node);
 }
 
@@ -104,11 +165,10 @@ static void kfir_ctx_close(struct kfid *fid)
 	spin_lock_irq(&ctx->post.lock);
 	ctx->post.broken = true;
 	spin_unlock_irq(&ctx->post.lock);
-	mutex_lock(&ctx->ep->mutex);
+	kfir_own(ctx->ep);
 	kfir_ctx_end(ctx);
-	mutex_unlock(&ctx->ep->mutex);
-	/* For connections to be ended, and buffers that are free again. */
-	kfir_kick(ctx->ep);
+	/* The work ends connections, and looks at buffers that are free again. */
+	kfir_own_end(ctx->ep);
 	memalloc_noio_restore(noio);
 }
 
@@ -123,12 +183,43 @@ static void kfir_ctx_release(struct kfid *fid)
 	kfir_ctx_free(to_kfir_ctx_fid(fid));
 }
 
+/* ---- enabling ----------------------------------------------------------- */
+
+static bool kfir_wants_work(const struct fid_cq *cq)
+{
+	return cq && cq->attr.comp_handler &&
+	       cq->attr.comp_context == FI_CQ_WORKQUEUE;
+}
+
+/* Its queues are known: no upcall completes for those that want a work to do so. */
+void kfir_ctx_enable(struct kfir_ctx *ctx)
+{
+	struct kfir_ep *ep = ctx->ep;
+
+	if (kfir_wants_work(ctx->post.ep.tx_cq) ||
+	    kfir_wants_work(ctx->post.ep.rx_cq)) {
+		kfir_own(ep);
+		ep->in_work = true;
+		kfir_own_end(ep);
+	}
+	smp_store_release(&ctx->enabled, true);
+}
+
+static int kfir_ctx_control(struct kfid *fid, int command, void *arg)
+{
+	if (command != FI_ENABLE)
+		return -ENOSYS;
+	kfir_ctx_enable(to_kfir_ctx_fid(fid));
+	return 0;
+}
+
 /* ---- opening ------------------------------------------------------------ */
 
 static const struct fi_ops kfir_ctx_fid_ops = {
 	.size = sizeof(struct fi_ops),
 	.close = kfir_ctx_close,
 	.release = kfir_ctx_release,
+	.control = kfir_ctx_control,
 };
 
 /* What is not for its direction is refused: see kfir_ready(). */
@@ -144,13 +235,13 @@ static void kfir_ctx_add(struct kfir_ctx *ctx)
 {
 	struct kfir_ep *ep = ctx->ep;
 
-	mutex_lock(&ep->mutex);
+	kfir_own(ep);
 	list_add_tail(&ctx->node, &ep->ctxs);
 	if (ctx->dirs & FI_RECV)
 		ep->rx[ctx->post.ep.ctx_index] = ctx;
 	if (ep->ending)
 		kfi_obj_kill(&ctx->post.ep.fid);
-	mutex_unlock(&ep->mutex);
+	kfir_own_end(ep);
 }
 
 static int kfir_ctx_open(struct fid_ep *sep, u64 dir, u32 index,

@@ -37,12 +37,10 @@ static void kfir_ep_close(struct kfid *fid)
 	ep->closed = true;
 	spin_unlock_irq(&ep->lock);
 	cancel_delayed_work_sync(&ep->engine);
-	/* From here on this is the engine. */
-	mutex_lock(&ep->mutex);
+	kfir_own(ep);
 	if (!ep->ending)
 		ep->ending = ECANCELED;
 	kfir_run(ep);
-	mutex_unlock(&ep->mutex);
 	kfir_close_inner(ep);
 }
 
@@ -70,6 +68,7 @@ static int kfir_listen(struct kfir_ep *ep)
 	if (ret)
 		return ret;
 	kfi_name_set(&ep->name, &name);
+	kfir_ctx_enable(&ep->own);
 	smp_store_release(&ep->listening, true);
 	kfir_kick(ep);
 	return 0;
@@ -121,16 +120,18 @@ static void kfir_ep_init(struct kfir_ep *ep, const struct fi_info *info)
 {
 	kfir_ctx_init(&ep->own, ep, info, FI_TRANSMIT | FI_RECV);
 	ep->directed = info->caps & FI_DIRECTED_RECV;
-	mutex_init(&ep->mutex);
 	spin_lock_init(&ep->lock);
 	INIT_DELAYED_WORK(&ep->engine, kfir_engine);
 	INIT_LIST_HEAD(&ep->done);
+	INIT_LIST_HEAD(&ep->fresh);
 	INIT_LIST_HEAD(&ep->ctxs);
 	INIT_LIST_HEAD(&ep->conns);
 	INIT_LIST_HEAD(&ep->busy);
+	INIT_LIST_HEAD(&ep->stalled);
 	INIT_LIST_HEAD(&ep->touched);
 	INIT_LIST_HEAD(&ep->waiting);
 	ep->next_tick = jiffies;
+	ep->run_at = jiffies;
 	ep->serial = 1;
 	do
 		get_random_bytes(&ep->instance, sizeof(ep->instance));

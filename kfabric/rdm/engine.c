@@ -3,11 +3,13 @@
  * The rdm provider: the engine of an endpoint: takes what posts and upcalls have
  * queued, looks at connections and deadlines, and completes.
  *
- * Context: workqueue; at the end of the endpoint's life its close. Memory is
- *	allocated as in the path of reclaim.
+ * Context: that of its owner (enum kfir_owner): a work, in which memory is allocated
+ *	as in the path of reclaim; who opens or closes contexts, and at the end of
+ *	the endpoint's life its close; an upcall of the inner provider; a post.
  * Locking, lifetime and recovery: see rdm.h.
  */
 #include <linux/jiffies.h>
+#include <linux/sched.h>
 #include <linux/sched/mm.h>
 
 #include "rdm.h"
@@ -17,8 +19,10 @@
 static void kfir_kick_locked(struct kfir_ep *ep)
 {
 	lockdep_assert_held(&ep->lock);
-	if (!ep->closed)
-		mod_delayed_work(kfir_wq, &ep->engine, 0);
+	if (ep->closed)
+		return;
+	ep->run_at = jiffies;
+	mod_delayed_work(kfir_wq, &ep->engine, 0);
 }
 
 /* Something has come. Also under the lock of a context. */
@@ -31,10 +35,36 @@ void kfir_kick(struct kfir_ep *ep)
 	spin_unlock_irqrestore(&ep->lock, irq);
 }
 
+/* The inner provider has room for what it had refused, of whichever peer. */
+void kfir_room_came(struct kfir_ep *ep)
+{
+	unsigned long irq;
+
+	spin_lock_irqsave(&ep->lock, irq);
+	ep->came_room = true;
+	kfir_kick_locked(ep);
+	spin_unlock_irqrestore(&ep->lock, irq);
+}
+
 void kfir_touch(struct kfir_conn *conn)
 {
 	if (list_empty(&conn->touched))
 		list_add_tail(&conn->touched, &conn->ep->touched);
+}
+
+/*
+ * Something has come or gone: is there anything to be done for the connection, or can
+ * a send of its peer go on?
+ */
+void kfir_stir(struct kfir_conn *conn)
+{
+	struct kfir_peer *peer = conn->peer;
+
+	if (conn->leaving || conn->nr_requests || rdmw_flow_owes(&conn->flow) ||
+	    !list_empty(&conn->unposted))
+		kfir_touch(conn);
+	if (!list_empty(&peer->sends) || conn->nr_requests || conn->leaving)
+		kfir_peer_busy(conn->ep, peer);
 }
 
 /* The operation memory is gone when this returns. */
@@ -52,51 +82,69 @@ void kfir_finish(struct kfir_op *op, int err, int prov_errno)
 
 /* ---- what others have queued ------------------------------------------- */
 
-void kfir_inner_done(struct fid_cq *cq, const struct fi_cq_err_entry *entry,
-		     void *context)
+static void kfir_take_slot(struct kfir_slot *slot)
 {
-	struct kfir_slot *slot =
-		container_of(entry->op_context, struct kfir_slot, inner);
-	struct kfir_ep *ep = context;
-	unsigned long irq;
-
-	slot->err = entry->err;
-	slot->len = entry->len;
-	spin_lock_irqsave(&ep->lock, irq);
-	list_add_tail(&slot->node, &ep->done);
-	kfir_kick_locked(ep);
-	spin_unlock_irqrestore(&ep->lock, irq);
+	if (slot->rx)
+		kfir_arrived(slot);
+	else
+		kfir_sent(slot);
 }
 
 void kfir_take_done(struct kfir_ep *ep)
 {
 	struct kfir_slot *slot, *next;
+	unsigned long irq;
 	LIST_HEAD(done);
 
-	spin_lock_irq(&ep->lock);
+	kfir_assert_owned(ep);
+	/* What comes to an empty one meanwhile has the engine run again. */
+	if (list_empty(&ep->done))
+		return;
+	spin_lock_irqsave(&ep->lock, irq);
 	list_splice_tail_init(&ep->done, &done);
-	spin_unlock_irq(&ep->lock);
+	spin_unlock_irqrestore(&ep->lock, irq);
 	list_for_each_entry_safe(slot, next, &done, node) {
 		list_del_init(&slot->node);
-		if (slot->rx)
-			kfir_arrived(slot);
-		else
-			kfir_sent(slot);
+		kfir_take_slot(slot);
 	}
 }
 
-static void kfir_take_posts(struct kfir_ctx *ctx)
+/* What is left to the work is again before what was posted meanwhile. */
+static void kfir_leave_posts(struct kfir_ctx *ctx, struct list_head *posted)
+{
+	struct kfir_ep *ep = ctx->ep;
+	unsigned long irq;
+
+	ep->left = true;
+	spin_lock_irqsave(&ctx->post.lock, irq);
+	list_splice(posted, &ctx->posted);
+	spin_lock(&ep->lock);
+	list_move(&ctx->fresh, &ep->fresh);
+	spin_unlock(&ep->lock);
+	spin_unlock_irqrestore(&ctx->post.lock, irq);
+}
+
+/* False: the work goes on. */
+static bool kfir_take_posted(struct kfir_ctx *ctx)
 {
 	struct kfir_ep *ep = ctx->ep;
 	struct kfir_op *op, *next;
 	struct kfir_peer *peer;
+	unsigned long irq;
 	LIST_HEAD(posted);
 
-	spin_lock_irq(&ctx->post.lock);
+	spin_lock_irqsave(&ctx->post.lock, irq);
 	list_splice_tail_init(&ctx->posted, &posted);
-	spin_unlock_irq(&ctx->post.lock);
+	spin_unlock_irqrestore(&ctx->post.lock, irq);
 	list_for_each_entry_safe(op, next, &posted, base.node) {
-		peer = kfir_peer_get(ep, &op->name);
+		if (kfir_may_sleep(ep))
+			peer = kfir_peer_get(ep, &op->name);
+		else
+			peer = kfir_peer_find(ep, &op->name);
+		if (!peer && !kfir_may_sleep(ep)) {
+			kfir_leave_posts(ctx, &posted);
+			return false;
+		}
 		if (!peer) {
 			kfir_finish(op, FI_ENOMEM, 0);
 			continue;
@@ -104,6 +152,29 @@ static void kfir_take_posts(struct kfir_ctx *ctx)
 		list_move_tail(&op->base.node, &peer->sends);
 		kfir_peer_busy(ep, peer);
 	}
+	return true;
+}
+
+static struct kfir_ctx *kfir_next_fresh(struct kfir_ep *ep)
+{
+	struct kfir_ctx *ctx;
+	unsigned long irq;
+
+	spin_lock_irqsave(&ep->lock, irq);
+	ctx = list_first_entry_or_null(&ep->fresh, struct kfir_ctx, fresh);
+	if (ctx)
+		list_del_init(&ctx->fresh);
+	spin_unlock_irqrestore(&ep->lock, irq);
+	return ctx;
+}
+
+static void kfir_take_posts(struct kfir_ep *ep)
+{
+	struct kfir_ctx *ctx;
+
+	do
+		ctx = kfir_next_fresh(ep);
+	while (ctx && kfir_take_posted(ctx));
 }
 
 /* Canceled receives; were sends canceled, too? */
@@ -125,28 +196,48 @@ static bool kfir_take_canceled(struct kfir_ctx *ctx)
 
 /* ---- looking around ----------------------------------------------------- */
 
+/* What is posted from here on is for the next one. */
+static void kfir_begin_walk(struct kfir_ctx *ctx)
+{
+	unsigned long irq;
+
+	spin_lock_irqsave(&ctx->post.lock, irq);
+	ctx->before = ctx->receives.next_seq;
+	ctx->afresh = ctx->came_back;
+	ctx->came_back = false;
+	ctx->dry &= !ctx->afresh;
+	spin_unlock_irqrestore(&ctx->post.lock, irq);
+}
+
 /*
  * Frees those that are down and have nothing left. A receive that is posted
  * meanwhile waits for the next walk: an older message may have been passed by.
+ * That there is a next one is seen by the post, under the lock.
  */
 void kfir_receive_all(struct kfir_ep *ep)
 {
 	struct kfir_conn *conn, *next;
 	struct kfir_ctx *ctx;
+	unsigned long irq;
 
-	list_for_each_entry(ctx, &ep->ctxs, node) {
-		spin_lock_irq(&ctx->post.lock);
-		ctx->before = ctx->receives.next_seq;
-		ctx->afresh = ctx->came_back;
-		ctx->came_back = false;
-		ctx->dry &= !ctx->afresh;
-		spin_unlock_irq(&ctx->post.lock);
-	}
+	kfir_assert_owned(ep);
+	if (list_empty(&ep->waiting))
+		return;
+	spin_lock_irqsave(&ep->lock, irq);
+	ep->came_receive = false;
+	spin_unlock_irqrestore(&ep->lock, irq);
+	/* A receive that one of them does not count sees it. */
+	WRITE_ONCE(ep->hungry, true);
+	list_for_each_entry(ctx, &ep->ctxs, node)
+		if (ctx->dirs & FI_RECV)
+			kfir_begin_walk(ctx);
 	list_for_each_entry_safe(conn, next, &ep->waiting, waiting) {
 		kfir_receive(conn);
 		if (conn->state == KFIR_DOWN && !kfir_has_messages(conn))
 			kfir_conn_free(conn);
 	}
+	if (list_empty(&ep->waiting))
+		WRITE_ONCE(ep->hungry, false);
 }
 
 static void kfir_look_up(struct kfir_conn *conn)
@@ -160,22 +251,37 @@ static void kfir_look_touched(struct kfir_ep *ep)
 	struct kfir_conn *conn;
 	LIST_HEAD(touched);
 
+	if (list_empty(&ep->touched))
+		return;
 	list_splice_init(&ep->touched, &touched);
 	while ((conn = list_first_entry_or_null(&touched, struct kfir_conn,
 						touched))) {
 		list_del_init(&conn->touched);
-		if (conn->broken && conn->state != KFIR_DOWN)
-			kfir_conn_end(conn);
-		else
+		if (!conn->broken || conn->state == KFIR_DOWN) {
 			kfir_look_up(conn);
+		} else if (kfir_may_sleep(ep)) {
+			kfir_conn_end(conn);
+		} else {
+			kfir_touch(conn);
+			ep->left = true;
+		}
 	}
 }
 
-static void kfir_look_busy(struct kfir_ep *ep, bool check)
+/* With those that are stalled, if all are to be looked at. */
+static void kfir_look_busy(struct kfir_ep *ep, bool all, bool check)
 {
-	struct kfir_peer *peer, *next;
+	struct kfir_peer *peer;
+	LIST_HEAD(busy);
 
-	list_for_each_entry_safe(peer, next, &ep->busy, busy) {
+	if (all)
+		list_splice_tail_init(&ep->stalled, &ep->busy);
+	if (list_empty(&ep->busy))
+		return;
+	list_splice_init(&ep->busy, &busy);
+	while ((peer = list_first_entry_or_null(&busy, struct kfir_peer,
+						busy))) {
+		list_move_tail(&peer->busy, &ep->stalled);
 		if (check)
 			kfir_peer_check(peer);
 		kfir_send_all(ep, peer);
@@ -286,7 +392,7 @@ static void kfir_end_peers(struct kfir_ep *ep)
 			list_for_each_entry_safe(op, next, &peer->sends,
 						 base.node)
 				kfir_finish(op, ep->ending, 0);
-			kfir_peer_drop(peer);
+			kfir_peer_drop(ep, peer);
 		}
 }
 
@@ -330,8 +436,20 @@ static bool kfir_is_dead(const struct kfir_ep *ep)
 	       READ_ONCE(kfir_domain_of(ep)->inner->fid.dead);
 }
 
+static bool kfir_take_room(struct kfir_ep *ep)
+{
+	bool came;
+
+	spin_lock_irq(&ep->lock);
+	came = ep->came_room;
+	ep->came_room = false;
+	spin_unlock_irq(&ep->lock);
+	return came;
+}
+
 static void kfir_pass(struct kfir_ep *ep)
 {
+	bool room = kfir_take_room(ep);
 	struct kfir_ctx *ctx;
 	bool check = false;
 
@@ -339,8 +457,7 @@ static void kfir_pass(struct kfir_ep *ep)
 		check |= kfir_take_canceled(ctx);
 	kfir_read_events(ep);
 	kfir_take_done(ep);
-	list_for_each_entry(ctx, &ep->ctxs, node)
-		kfir_take_posts(ctx);
+	kfir_take_posts(ep);
 	if (time_after_eq(jiffies, ep->next_tick)) {
 		ep->next_tick = jiffies + msecs_to_jiffies(KFIR_TICK_MS);
 		kfir_look_idle(ep);
@@ -348,14 +465,14 @@ static void kfir_pass(struct kfir_ep *ep)
 	}
 	kfir_receive_all(ep);
 	kfir_look_touched(ep);
-	kfir_look_busy(ep, check);
+	kfir_look_busy(ep, check || room, check);
 }
 
 void kfir_run(struct kfir_ep *ep)
 {
 	int passes = 0;
 
-	lockdep_assert_held(&ep->mutex);
+	kfir_assert_owned(ep);
 	if (!ep->ending && kfir_is_dead(ep))
 		kfir_die(ep);
 	if (ep->ending) {
@@ -367,27 +484,244 @@ void kfir_run(struct kfir_ep *ep)
 	while (!list_empty(&ep->touched) && ++passes < KFIR_PASSES);
 }
 
+/* ---- the work ------------------------------------------------------------ */
+
+static bool kfir_is_busy(const struct kfir_ep *ep)
+{
+	return !list_empty(&ep->busy) || !list_empty(&ep->stalled) ||
+	       !list_empty(&ep->touched);
+}
+
+/* False: the other owner, or who is to be it, kicks it when that has done. */
+static bool kfir_own_by_work(struct kfir_ep *ep)
+{
+	bool yes;
+
+	spin_lock_irq(&ep->lock);
+	yes = ep->owner == KFIR_NOBODY && !ep->claims;
+	if (yes)
+		ep->owner = KFIR_WORK;
+	else
+		ep->passed_by = true;
+	spin_unlock_irq(&ep->lock);
+	return yes;
+}
+
 /* Run again at a time, unless it is kicked before. */
 static void kfir_run_later(struct kfir_ep *ep)
 {
-	bool busy = !list_empty(&ep->busy) || !list_empty(&ep->touched);
-	unsigned int ms = busy ? KFIR_TICK_MS : KFIR_IDLE_TICK_MS;
+	unsigned int ms = kfir_is_busy(ep) ? KFIR_TICK_MS : KFIR_IDLE_TICK_MS;
 	unsigned long irq;
 
 	spin_lock_irqsave(&ep->lock, irq);
-	if (!ep->closed && !ep->ending)
-		queue_delayed_work(kfir_wq, &ep->engine, msecs_to_jiffies(ms));
+	ep->left = false;
+	ep->owner = KFIR_NOBODY;
+	if (!ep->closed && !ep->ending &&
+	    queue_delayed_work(kfir_wq, &ep->engine, msecs_to_jiffies(ms)))
+		ep->run_at = jiffies + msecs_to_jiffies(ms);
 	spin_unlock_irqrestore(&ep->lock, irq);
 }
 
 void kfir_engine(struct work_struct *work)
 {
 	struct kfir_ep *ep = container_of(work, struct kfir_ep, engine.work);
-	unsigned int noio = memalloc_noio_save();
+	unsigned int noio;
 
-	mutex_lock(&ep->mutex);
+	if (!kfir_own_by_work(ep))
+		return;
+	noio = memalloc_noio_save();
 	kfir_run(ep);
 	kfir_run_later(ep);
-	mutex_unlock(&ep->mutex);
 	memalloc_noio_restore(noio);
+}
+
+/* ---- who opens and closes ------------------------------------------------- */
+
+/* This context is the engine: as the work is, which is not meanwhile. */
+void kfir_own(struct kfir_ep *ep)
+{
+	might_sleep();
+	spin_lock_irq(&ep->lock);
+	ep->claims++;
+	while (ep->owner != KFIR_NOBODY) {
+		spin_unlock_irq(&ep->lock);
+		schedule_timeout_uninterruptible(1);
+		spin_lock_irq(&ep->lock);
+	}
+	ep->claims--;
+	ep->owner = KFIR_WORK;
+	spin_unlock_irq(&ep->lock);
+}
+
+/* What has come meanwhile, or was left, is the work's. */
+void kfir_own_end(struct kfir_ep *ep)
+{
+	kfir_assert_owned(ep);
+	spin_lock_irq(&ep->lock);
+	ep->passed_by = false;
+	ep->owner = KFIR_NOBODY;
+	kfir_kick_locked(ep);
+	spin_unlock_irq(&ep->lock);
+}
+
+/* ---- upcalls and posts ---------------------------------------------------- */
+
+static bool kfir_own_locked(struct kfir_ep *ep, enum kfir_owner as)
+{
+	lockdep_assert_held(&ep->lock);
+	if (ep->owner != KFIR_NOBODY || ep->claims || ep->closed ||
+	    ep->ending || !smp_load_acquire(&ep->listening))
+		return false;
+	if (as == KFIR_UPCALL && ep->in_work)
+		return false;
+	ep->owner = as;
+	return true;
+}
+
+/* The work looks at what waits within a tick, and not sooner. */
+static void kfir_tick_locked(struct kfir_ep *ep)
+{
+	const unsigned long ms = msecs_to_jiffies(KFIR_TICK_MS);
+
+	lockdep_assert_held(&ep->lock);
+	if (ep->closed || !time_before(jiffies + ms, ep->run_at))
+		return;
+	ep->run_at = jiffies + ms;
+	mod_delayed_work(kfir_wq, &ep->engine, ms);
+}
+
+/* Is there something that its owner has not looked at? */
+static bool kfir_has_news_locked(const struct kfir_ep *ep)
+{
+	lockdep_assert_held(&ep->lock);
+	if (!list_empty(&ep->fresh) || !list_empty(&ep->touched))
+		return true;
+	return ep->owner == KFIR_UPCALL &&
+	       (!list_empty(&ep->done) ||
+		(ep->came_receive && !list_empty(&ep->waiting)));
+}
+
+/* False: it is to go on. */
+static bool kfir_disown(struct kfir_ep *ep, bool enough)
+{
+	unsigned long irq;
+	bool news, over;
+
+	spin_lock_irqsave(&ep->lock, irq);
+	news = kfir_has_news_locked(ep);
+	over = !news || enough || ep->left || ep->claims || ep->closed;
+	if (over) {
+		if (news || ep->left || ep->passed_by)
+			kfir_kick_locked(ep);
+		else if (kfir_is_busy(ep))
+			kfir_tick_locked(ep);
+		ep->passed_by = false;
+		ep->left = false;
+		ep->owner = KFIR_NOBODY;
+	}
+	spin_unlock_irqrestore(&ep->lock, irq);
+	return over;
+}
+
+static void kfir_pass_upcall(struct kfir_ep *ep)
+{
+	kfir_take_done(ep);
+	/* Receiving those may take long. */
+	if (ep->kept_bytes)
+		ep->left = true;
+	else if (!list_empty(&ep->waiting))
+		kfir_receive_all(ep);
+	/* What upcalls have posted is among them. */
+	if (!list_empty(&ep->fresh))
+		kfir_take_posts(ep);
+	if (!list_empty(&ep->touched))
+		kfir_look_touched(ep);
+	if (!list_empty(&ep->busy))
+		kfir_look_busy(ep, false, false);
+}
+
+static void kfir_pass_post(struct kfir_ep *ep)
+{
+	kfir_take_posts(ep);
+	kfir_look_busy(ep, false, false);
+	if (!list_empty(&ep->touched))
+		ep->left = true;
+}
+
+void kfir_inner_done(struct fid_cq *cq, const struct fi_cq_err_entry *entry,
+		     void *context)
+{
+	struct kfir_slot *slot =
+		container_of(entry->op_context, struct kfir_slot, inner);
+	struct kfir_ep *ep = context;
+	unsigned long irq;
+	int passes = 0;
+	bool own, queued;
+
+	slot->err = entry->err;
+	slot->len = entry->len;
+	slot->bare = entry->flags & FI_REMOTE_CQ_DATA;
+	slot->data = entry->data;
+	spin_lock_irqsave(&ep->lock, irq);
+	own = kfir_own_locked(ep, KFIR_UPCALL);
+	if (!own && ep->owner != KFIR_UPCALL)
+		kfir_kick_locked(ep);
+	queued = !own || !list_empty(&ep->done);
+	if (queued)
+		list_add_tail(&slot->node, &ep->done);
+	spin_unlock_irqrestore(&ep->lock, irq);
+	if (!own)
+		return;
+	if (!queued)
+		kfir_take_slot(slot);
+	do
+		kfir_pass_upcall(ep);
+	while (!kfir_disown(ep, ++passes == KFIR_PASSES));
+}
+
+/* A receive was posted while messages waited for some: is there one for it? */
+void kfir_tell_receive(struct kfir_ep *ep)
+{
+	unsigned long irq;
+
+	spin_lock_irqsave(&ep->lock, irq);
+	ep->came_receive = true;
+	/* It looks itself when it has done. */
+	if (ep->owner != KFIR_UPCALL)
+		kfir_kick_locked(ep);
+	spin_unlock_irqrestore(&ep->lock, irq);
+}
+
+/*
+ * A send was queued; nothing needs to be done with it yet, if more are to come. 1: who
+ * posts is the engine now, and must go on with it.
+ */
+int kfir_tell(struct kfir_ctx *ctx, bool more)
+{
+	struct kfir_ep *ep = ctx->ep;
+	unsigned long irq;
+	bool own;
+
+	lockdep_assert_held(&ctx->post.lock);
+	spin_lock_irqsave(&ep->lock, irq);
+	if (list_empty(&ctx->fresh))
+		list_add_tail(&ctx->fresh, &ep->fresh);
+	own = !more && kfir_own_locked(ep, KFIR_POST);
+	/* Another post or upcall looks for it when it has done. */
+	if (!own && !more &&
+	    (ep->owner == KFIR_WORK || ep->owner == KFIR_NOBODY))
+		kfir_kick_locked(ep);
+	spin_unlock_irqrestore(&ep->lock, irq);
+	return own;
+}
+
+/* Who posts may hold any lock. */
+void kfir_posted(struct kfi_post_ep *post)
+{
+	struct kfir_ep *ep = to_kfir_ctx(post)->ep;
+	int passes = 0;
+
+	do
+		kfir_pass_post(ep);
+	while (!kfir_disown(ep, ++passes == KFIR_PASSES));
 }

@@ -59,7 +59,7 @@ void kfir_kept_piece(struct kfir_conn *conn, const struct kfir_slot *slot)
 {
 	struct kfir_kept *kept = conn->filling;
 
-	memcpy(kept->bytes + kept->got, slot->bytes + RDMW_HEADER_BYTES,
+	memcpy(kept->bytes + kept->got, kfir_slot_data(slot),
 	       slot->piece.bytes);
 	kept->got += slot->piece.bytes;
 	if (slot->piece.flags & RDMW_LAST)
@@ -95,6 +95,10 @@ void kfir_keep(struct kfir_conn *conn)
 	if (conn->broken || conn->state == KFIR_DOWN ||
 	    conn->flow.held <= KFIR_WINDOW / 2 || !kfir_is_awaited(conn))
 		return;
+	if (!kfir_may_sleep(conn->ep)) {
+		conn->ep->left = true;
+		return;
+	}
 	while ((slot = list_first_entry_or_null(&conn->arrived,
 						struct kfir_slot, node))) {
 		if (slot->piece.flags & RDMW_FIRST) {

@@ -212,7 +212,9 @@ void kfir_rx_end(struct kfir_conn *conn, struct kfir_rx *rx)
 	entry = &rx->comp->entry;
 	err = entry->olen ? FI_ETRUNC : 0;
 	entry->len = rx->moved + rx->written;
-	entry->src_addr = kfi_av_find(av, &conn->peer->name);
+	entry->src_addr =
+		kfi_av_find_again(av, &conn->peer->name, conn->peer->number);
+	conn->peer->number = entry->src_addr;
 	entry->err = err;
 	if (!kfir_is_multi(op) || kfir_multi_end(rx))
 		kfir_finish(op, err, 0);

@@ -72,7 +72,7 @@ static int kfir_domain(struct fid_fabric *fabric, struct fi_info *info,
 
 	if (!new)
 		return -ENOMEM;
-	init_rwsem(&new->mr_lock);
+	rwlock_init(&new->mr_lock);
 	ret = kfir_open_inner_domain(new, fabric, info);
 	if (ret)
 		goto free;

@@ -15,10 +15,10 @@ static void kfir_mr_close(struct kfid *fid)
 	struct kfi_table_mr *m = container_of(fid, struct kfi_table_mr, mr.fid);
 	struct kfir_domain *d = to_kfir_domain(m->mr.domain);
 
-	down_write(&d->mr_lock);
+	write_lock_bh(&d->mr_lock);
 	kfi_mr_table_del(m);
 	d->nr_mrs--;
-	up_write(&d->mr_lock);
+	write_unlock_bh(&d->mr_lock);
 }
 
 static const struct fi_ops kfir_mr_ops = {
@@ -37,11 +37,11 @@ int kfir_mr_regattr(struct fid_domain *domain, const struct fi_mr_attr *attr,
 
 	if (IS_ERR(m))
 		return PTR_ERR(m);
-	down_write(&d->mr_lock);
+	write_lock_bh(&d->mr_lock);
 	ret = kfi_mr_table_add(&d->mrs, m);
 	if (!ret)
 		d->nr_mrs++;
-	up_write(&d->mr_lock);
+	write_unlock_bh(&d->mr_lock);
 	if (ret) {
 		kfi_obj_abort(&m->mr.fid);
 		return ret;
@@ -82,13 +82,13 @@ enum rdmw_status kfir_mr_check(struct kfir_domain *d,
 	struct kfi_table_mr *m;
 	u32 i;
 
-	down_read(&d->mr_lock);
+	read_lock_bh(&d->mr_lock);
 	for (i = 0; i < head->count && status == RDMW_DONE; i++) {
 		m = kfir_mr_find(d, &head->ranges[i], access);
 		if (IS_ERR(m))
 			status = kfir_status_of(PTR_ERR(m));
 	}
-	up_read(&d->mr_lock);
+	read_unlock_bh(&d->mr_lock);
 	return status;
 }
 
@@ -118,7 +118,7 @@ enum rdmw_status kfir_mr_move(struct kfir_domain *d,
 	struct kfi_table_mr *m;
 	u64 n = len;
 
-	down_read(&d->mr_lock);
+	read_lock_bh(&d->mr_lock);
 	for (; n && rdmw_head_at(head, at, &n, &range); n = len) {
 		m = kfir_mr_find(d, &range, access);
 		if (IS_ERR(m)) {
@@ -130,6 +130,6 @@ enum rdmw_status kfir_mr_move(struct kfir_domain *d,
 		bytes += n;
 		len -= n;
 	}
-	up_read(&d->mr_lock);
+	read_unlock_bh(&d->mr_lock);
 	return status;
 }

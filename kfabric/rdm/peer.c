@@ -20,44 +20,68 @@ bool kfir_is_any(const struct sockaddr_in6 *name)
 	return !((const struct sockaddr_in *)name)->sin_addr.s_addr;
 }
 
+static struct hlist_head *kfir_peer_head(struct kfir_ep *ep,
+					 const struct sockaddr_in6 *name)
+{
+	return &ep->peers[jhash(name, sizeof(*name), (u32)ep->instance) %
+			  KFIR_HASH_SIZE];
+}
+
+/* NULL: it is not there. */
+struct kfir_peer *kfir_peer_find(struct kfir_ep *ep,
+				 const struct sockaddr_in6 *name)
+{
+	struct kfir_peer *peer = ep->last_peer;
+
+	if (peer && !memcmp(&peer->name, name, sizeof(*name)))
+		return peer;
+	hlist_for_each_entry(peer, kfir_peer_head(ep, name), hash)
+	{
+		if (memcmp(&peer->name, name, sizeof(*name)))
+			continue;
+		ep->last_peer = peer;
+		return peer;
+	}
+	return NULL;
+}
+
 /* NULL: there is no memory. */
 struct kfir_peer *kfir_peer_get(struct kfir_ep *ep,
 				const struct sockaddr_in6 *name)
 {
-	struct hlist_head *head =
-		&ep->peers[jhash(name, sizeof(*name), (u32)ep->instance) %
-			   KFIR_HASH_SIZE];
-	struct kfir_peer *peer;
+	struct kfir_peer *peer = kfir_peer_find(ep, name);
 
-	hlist_for_each_entry(peer, head,
-			     hash) if (!memcmp(&peer->name, name,
-					       sizeof(*name))) return peer;
+	if (peer)
+		return peer;
 	peer = kzalloc(sizeof(*peer), GFP_KERNEL);
 	if (!peer)
 		return NULL;
 	peer->name = *name;
+	peer->number = FI_ADDR_UNSPEC;
 	INIT_LIST_HEAD(&peer->busy);
 	INIT_LIST_HEAD(&peer->sends);
 	INIT_LIST_HEAD(&peer->conns);
 	peer->retry_at = jiffies;
-	hlist_add_head(&peer->hash, head);
+	hlist_add_head(&peer->hash, kfir_peer_head(ep, name));
 	/* Until it has something, it is looked at once. */
 	kfir_peer_busy(ep, peer);
 	return peer;
 }
 
+/* To be looked at; again, if it is stalled. */
 void kfir_peer_busy(struct kfir_ep *ep, struct kfir_peer *peer)
 {
-	if (list_empty(&peer->busy))
-		list_add_tail(&peer->busy, &ep->busy);
+	list_move_tail(&peer->busy, &ep->busy);
 }
 
 /* Not to be looked at until something comes, or not to be there any more. */
-void kfir_peer_drop(struct kfir_peer *peer)
+void kfir_peer_drop(struct kfir_ep *ep, struct kfir_peer *peer)
 {
 	list_del_init(&peer->busy);
 	if (!list_empty(&peer->conns) || !list_empty(&peer->sends))
 		return;
+	if (ep->last_peer == peer)
+		ep->last_peer = NULL;
 	hlist_del(&peer->hash);
 	kfree(peer);
 }

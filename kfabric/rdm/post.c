@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * The rdm provider: posting and cancelling: queues, kicks the engine.
+ * The rdm provider: posting and cancelling: queues; kicks the engine, or is it.
  *
  * Context: posting: any but hardirq; no sleep, no allocation.
- * Locking: kfir_ctx.post.lock.
+ * Locking: kfir_ctx.post.lock; under it kfir_ep.lock.
  */
 
 #include "rdm.h"
@@ -15,7 +15,7 @@ static int kfir_ready(struct kfi_post_ep *post, u64 dir)
 
 	if (!(ctx->dirs & dir))
 		return -ENOSYS;
-	if (fi_ep_state(&post->ep) == KFI_EP_IDLE)
+	if (!smp_load_acquire(&ctx->enabled))
 		return -FI_EOPBADSTATE;
 	if (READ_ONCE(ep->pep->fid.dead))
 		return -ENODEV;
@@ -81,8 +81,10 @@ static int kfir_queue(struct kfi_post_ep *post, struct kfi_op *base)
 		list_add_tail(&base->node, &ctx->posted);
 		kfi_send_add(&op->send, base, &ctx->sends);
 	}
-	if (!(base->flags & FI_MORE))
-		kfir_kick(ep);
+	if (base->type != KFI_OP_RECV)
+		return kfir_tell(ctx, base->flags & FI_MORE);
+	if (!(base->flags & FI_MORE) && READ_ONCE(ep->hungry))
+		kfir_tell_receive(ep);
 	return 0;
 }
 
@@ -126,6 +128,7 @@ const struct kfi_post_ops kfir_post_ops = {
 	.size = sizeof(struct kfi_post_ops),
 	.ready = kfir_ready,
 	.queue = kfir_queue,
+	.posted = kfir_posted,
 	.kick = kfir_post_kick,
 	.part_free = kfir_part_free,
 	.cancel = kfir_cancel,

@@ -6,13 +6,17 @@
  * of provider X. docs/kfabric-rdm.md has the wire, the states, and what becomes of
  * operations when connections end.
  *
- * Context: posts, the inner provider's upcalls and event handler only queue, and
- *	kick the endpoint's engine: one work, which does everything else: events,
- *	connections, moving bytes, all completions.
+ * Context: posts, the inner provider's upcalls and event handler queue. What is to
+ *	be done then is the engine's, which has one owner at a time: mostly the
+ *	upcall or the post itself, which does what needs neither sleep nor memory
+ *	(messages between peers that are connected; a post completes nothing);
+ *	else a work: events, connections, and what the others leave to it. Who
+ *	opens, enables or closes a context waits until it is the owner.
  * Locking: kfir_ctx.post.lock (irq-safe) protects the lists that posts fill;
- *	kfir_ep.lock, of those that upcalls fill, and fid_av.lock are taken under it.
- *	All else is the engine's alone, which is under kfir_ep.mutex. No call into
- *	the inner provider is made with a spinlock.
+ *	kfir_ep.lock, of those that upcalls fill, which contexts have something
+ *	new, and who is the engine; it and fid_av.lock are taken under post.lock.
+ *	All else is the owner's alone. No call into the inner provider is made with
+ *	a spinlock.
  * Lifetime: a connection is closed before its memory goes, and an endpoint closes
  *	all of them: fi_close() of an inner endpoint has drained its upcalls. The
  *	engine is kicked only under kfir_ep.lock while the endpoint is not closed.
@@ -22,8 +26,8 @@
 #ifndef KFABRIC_RDM_H
 #define KFABRIC_RDM_H
 
-#include <linux/mutex.h>
-#include <linux/rwsem.h>
+#include <linux/bvec.h>
+#include <linux/spinlock.h>
 #include <linux/workqueue.h>
 
 #include <kfabric/kfi_av.h>
@@ -48,7 +52,10 @@
 #define KFIR_WINDOW	 8 /* pieces that wait for receives */
 #define KFIR_RX_SLOTS	 (KFIR_WINDOW + RDMW_CONTROL_BUFFERS)
 #define KFIR_TX_SLOTS	 8
-#define KFIR_PIECE_BYTES (4096 + RDMW_HEADER_BYTES)
+#define KFIR_DATA_BYTES	 4096 /* of a message, write or read in a piece */
+#define KFIR_PIECE_BYTES (KFIR_DATA_BYTES + RDMW_HEADER_BYTES + RDMW_HEAD_MAX)
+#define KFIR_GATHER	 4 /* pieces of memory that a piece is sent from */
+#define KFIR_COPY_BYTES	 256 /* as few are sent from a buffer of their own */
 
 #define KFIR_KEPT_BYTES (256 * 1024) /* of messages that were kept */
 
@@ -64,6 +71,7 @@
 #define KFIR_RETRY_MAX_MS  1000
 #define KFIR_OP_TIMEOUT_MS 10000
 #define KFIR_CM_TIMEOUT_MS 10000
+#define KFIR_SETTLE_MS	   1000 /* for what is under way when a context closes */
 
 extern struct kfi_provider kfir_prov;
 extern struct workqueue_struct *kfir_wq;
@@ -73,7 +81,7 @@ struct kfir_domain {
 	struct fid_domain domain;
 	struct fid_domain *inner;
 	struct fi_info *info; /* the inner provider's */
-	struct rw_semaphore mr_lock; /* protects mrs, and the memory of regions */
+	rwlock_t mr_lock; /* protects mrs, and the memory of regions; softirq-safe */
 	struct kfi_mr_table mrs;
 	unsigned int nr_mrs;
 };
@@ -122,8 +130,12 @@ struct kfir_slot {
 	u64 shown; /* first piece: receives from here on have not seen it */
 	u8 *bytes;
 	size_t len; /* that came */
+	u64 data; /* that came with it */
 	int err; /* positive */
+	bool bare; /* it has no header, but data */
+	bool lent; /* it is sent from memory of its operation */
 	bool rx;
+	struct bio_vec vec[KFIR_GATHER]; /* of a piece that is sent */
 	struct fi_context inner; /* last: the inner provider's bytes follow */
 };
 
@@ -197,12 +209,12 @@ struct kfir_conn {
 	struct kfir_rx rx; /* the message whose rest is to come */
 	void *slots; /* kfir_slot_at() */
 	size_t stride;
-	u8 *bytes;
+	u8 *bytes; /* of the slots to send */
 };
 
 struct kfir_peer {
 	struct hlist_node hash; /* kfir_ep.peers */
-	struct list_head busy; /* kfir_ep.busy: something waits */
+	struct list_head busy; /* kfir_ep.busy or .stalled: something waits */
 	struct sockaddr_in6 name;
 	struct list_head sends; /* not all handed over */
 	struct list_head conns;
@@ -212,6 +224,15 @@ struct kfir_peer {
 	unsigned long retry_at; /* jiffies */
 	unsigned int retry_ms;
 	int why; /* positive: the last connection's end */
+	fi_addr_t number; /* as the address vector had it last */
+};
+
+/* Who does what is the engine's. */
+enum kfir_owner {
+	KFIR_NOBODY,
+	KFIR_WORK, /* kfir_ep.engine, and who opens or closes: may sleep */
+	KFIR_UPCALL, /* of the inner provider: no sleep, no memory */
+	KFIR_POST, /* the same, and no completion */
 };
 
 /*
@@ -223,16 +244,18 @@ struct kfir_ctx {
 	struct kfir_ep *ep;
 	struct list_head node; /* kfir_ep.ctxs */
 	u64 dirs; /* FI_TRANSMIT, FI_RECV */
+	bool enabled; /* read without lock */
+	struct list_head fresh; /* kfir_ep.fresh: it has new sends */
 
 	/* under post.lock */
-	struct list_head posted; /* sends that the engine has not seen */
+	struct list_head posted; /* sends that no owner has seen */
 	struct list_head sends; /* all that are not over: kfir_op.send */
 	struct rdmw_wants receives; /* that no message has */
 	struct list_head canceled; /* receives */
 	bool came_back; /* a receive that messages were shown */
 	bool cancel; /* some send is canceled */
 
-	/* the engine's alone */
+	/* the owner's alone */
 	u64 before; /* receives from here on are for the next walk over waiting */
 	bool afresh; /* messages are shown all receives, in this walk */
 	bool dry; /* a message found no completion free, since a walk afresh */
@@ -248,21 +271,31 @@ struct kfir_ep {
 	struct delayed_work engine;
 	u64 instance;
 	bool directed; /* FI_DIRECTED_RECV */
+	bool in_work; /* completions are wanted in a workqueue; the owner sets it */
 	bool listening; /* read without lock: then the name is there */
 	struct sockaddr_in6 name;
-	struct mutex
-		mutex; /* of the engine, and of who opens or closes a context */
 
 	spinlock_t lock; /* irq-safe; protects what follows */
 	struct list_head done; /* slots */
+	struct list_head fresh; /* contexts; before posted is spliced */
 	bool closed; /* never kick again */
+	enum kfir_owner owner;
+	unsigned int claims; /* of those who wait to be it: they go first */
+	bool passed_by; /* the work found another owner */
+	bool came_room; /* the inner provider takes more again */
+	bool came_receive; /* posted while messages waited for one */
+	unsigned long run_at; /* jiffies: when the work runs, or earlier */
 
-	/* the engine's alone */
+	/* the owner's alone */
 	struct list_head ctxs;
 	struct kfir_ctx *rx[KFI_CTX_MAX]; /* that are open, by number */
+	bool left; /* to the work: something that only it can do */
+	bool hungry; /* messages wait for receives; posts read it */
 	struct hlist_head peers[KFIR_HASH_SIZE];
+	struct kfir_peer *last_peer; /* that was looked for, or NULL */
 	struct list_head conns;
-	struct list_head busy;
+	struct list_head busy; /* peers to be looked at */
+	struct list_head stalled; /* peers with sends that wait for something */
 	struct list_head touched;
 	struct list_head waiting;
 	unsigned int nr_conns;
@@ -279,6 +312,23 @@ struct kfir_ep {
 static inline struct kfir_slot *kfir_slot_at(struct kfir_conn *conn, int i)
 {
 	return conn->slots + i * conn->stride;
+}
+
+static inline bool kfir_may_sleep(const struct kfir_ep *ep)
+{
+	return ep->owner == KFIR_WORK;
+}
+
+/* Whoever does what is the engine's is its owner. */
+static inline void kfir_assert_owned(const struct kfir_ep *ep)
+{
+	WARN_ON_ONCE(READ_ONCE(ep->owner) == KFIR_NOBODY);
+}
+
+/* Where the bytes of a piece are that came. */
+static inline u8 *kfir_slot_data(const struct kfir_slot *slot)
+{
+	return slot->bare ? slot->bytes : slot->bytes + RDMW_HEADER_BYTES;
 }
 
 static inline struct kfir_ctx *to_kfir_ctx(struct kfi_post_ep *post)
@@ -350,6 +400,7 @@ extern const struct fi_ops_sep kfir_sep_ops;
 void kfir_ctx_init(struct kfir_ctx *ctx, struct kfir_ep *ep,
 		   const struct fi_info *info, u64 dirs);
 void kfir_ctx_free_mem(struct kfir_ctx *ctx);
+void kfir_ctx_enable(struct kfir_ctx *ctx);
 
 /* post.c */
 extern const struct kfi_post_ops kfir_post_ops;
@@ -357,8 +408,15 @@ extern const struct kfi_post_ops kfir_post_ops;
 /* engine.c */
 void kfir_engine(struct work_struct *work);
 void kfir_kick(struct kfir_ep *ep);
+void kfir_tell_receive(struct kfir_ep *ep);
+int kfir_tell(struct kfir_ctx *ctx, bool more);
+void kfir_posted(struct kfi_post_ep *post);
+void kfir_own(struct kfir_ep *ep);
+void kfir_own_end(struct kfir_ep *ep);
+void kfir_room_came(struct kfir_ep *ep);
 void kfir_run(struct kfir_ep *ep);
 void kfir_touch(struct kfir_conn *conn);
+void kfir_stir(struct kfir_conn *conn);
 void kfir_finish(struct kfir_op *op, int err, int prov_errno);
 void kfir_inner_done(struct fid_cq *cq, const struct fi_cq_err_entry *entry,
 		     void *context);
@@ -368,12 +426,14 @@ void kfir_end_posts(struct kfir_ctx *ctx, int err);
 
 /* peer.c */
 bool kfir_is_any(const struct sockaddr_in6 *name);
+struct kfir_peer *kfir_peer_find(struct kfir_ep *ep,
+				 const struct sockaddr_in6 *name);
 struct kfir_peer *kfir_peer_get(struct kfir_ep *ep,
 				const struct sockaddr_in6 *name);
 void kfir_peer_busy(struct kfir_ep *ep, struct kfir_peer *peer);
 void kfir_peer_check(struct kfir_peer *peer);
 void kfir_peer_retry(struct kfir_peer *peer, int why, bool at_once);
-void kfir_peer_drop(struct kfir_peer *peer);
+void kfir_peer_drop(struct kfir_ep *ep, struct kfir_peer *peer);
 
 /* hello.c */
 void kfir_hello_make(struct kfir_conn *conn, u8 *out);
@@ -396,7 +456,8 @@ void kfir_send_all(struct kfir_ep *ep, struct kfir_peer *peer);
 void kfir_send_control(struct kfir_conn *conn);
 struct kfir_slot *kfir_slot_get(struct kfir_conn *conn);
 void kfir_slot_put(struct kfir_slot *slot);
-int kfir_slot_send(struct kfir_slot *slot, size_t bytes);
+int kfir_slot_send(struct kfir_slot *slot, const struct fi_buf *buf,
+		   const u32 *data);
 void kfir_sent(struct kfir_slot *slot);
 
 /* receive.c */

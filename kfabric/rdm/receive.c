@@ -37,7 +37,7 @@ void kfir_repost(struct kfir_slot *slot)
 	} else if (slot->piece.kind != RDMW_CREDIT &&
 		   slot->piece.kind != RDMW_BYE) {
 		rdmw_flow_freed(&conn->flow);
-		kfir_touch(conn);
+		kfir_stir(conn);
 	}
 }
 
@@ -58,16 +58,22 @@ void kfir_repost_all(struct kfir_conn *conn)
 static void kfir_take_piece(struct kfir_slot *slot)
 {
 	struct kfir_conn *conn = slot->conn;
-	enum rdmw_violation bad = rdmw_flow_arrived(&conn->flow, slot->bytes,
-						    slot->len, &slot->piece);
+	enum rdmw_violation bad;
 
+	if (slot->bare)
+		bad = rdmw_flow_bare_arrived(&conn->flow, slot->data, slot->len,
+					     &slot->piece);
+	else
+		bad = rdmw_flow_arrived(&conn->flow, slot->bytes, slot->len,
+					&slot->piece);
 	if (bad) {
 		kfir_conn_violated(conn, bad);
 		return;
 	}
 	conn->used = jiffies;
-	kfir_peer_busy(conn->ep, conn->peer);
-	kfir_touch(conn);
+	if (slot->piece.kind == RDMW_BYE)
+		conn->leaving = true;
+	kfir_stir(conn);
 	if (slot->piece.credits)
 		conn->moved = jiffies;
 	if (slot->piece.kind != RDMW_CREDIT && slot->piece.kind != RDMW_BYE) {
@@ -77,8 +83,6 @@ static void kfir_take_piece(struct kfir_slot *slot)
 			list_add_tail(&conn->waiting, &conn->ep->waiting);
 		return;
 	}
-	if (slot->piece.kind == RDMW_BYE)
-		conn->leaving = true;
 	kfir_repost(slot);
 }
 
@@ -100,7 +104,7 @@ static void kfir_receive_piece(struct kfir_conn *conn, struct kfir_slot *slot,
 			       struct kfir_rx *rx)
 {
 	conn->fed = jiffies;
-	kfir_rx_copy(rx, slot->bytes + RDMW_HEADER_BYTES, slot->piece.bytes);
+	kfir_rx_copy(rx, kfir_slot_data(slot), slot->piece.bytes);
 	if (slot->piece.flags & RDMW_LAST)
 		kfir_rx_end(conn, rx);
 	list_del_init(&slot->node);

@@ -52,7 +52,7 @@ static bool kfir_request_piece(struct kfir_conn *conn, struct kfir_slot *slot)
 {
 	struct kfir_request *req = kfir_request_at(conn, conn->nr_requests);
 	struct rdmw_piece *piece = &slot->piece;
-	u8 *bytes = slot->bytes + RDMW_HEADER_BYTES;
+	u8 *bytes = kfir_slot_data(slot);
 	u64 len = piece->bytes;
 
 	if (piece->flags & RDMW_FIRST) {
@@ -94,12 +94,13 @@ static int kfir_answer_piece(struct kfir_conn *conn)
 	struct rdmw_message message = { .kind = RDMW_ANSWER };
 	struct rdmw_flow flow = conn->flow;
 	struct kfir_slot *slot;
+	struct fi_buf buf;
 	size_t room;
 	u64 n;
 	int ret;
 
 	room = min_t(size_t, rdmw_flow_may_send(&flow, RDMW_ANSWER),
-		     KFIR_PIECE_BYTES - RDMW_HEADER_BYTES);
+		     KFIR_DATA_BYTES);
 	slot = room ? kfir_slot_get(conn) : NULL;
 	if (!slot)
 		return -FI_EAGAIN;
@@ -122,7 +123,8 @@ static int kfir_answer_piece(struct kfir_conn *conn)
 		message.total = req->len;
 	rdmw_flow_data(&flow, &message, req->moved, n, slot->bytes);
 	slot->op = NULL;
-	ret = kfir_slot_send(slot, RDMW_HEADER_BYTES + n);
+	buf = fi_buf_linear(slot->bytes, RDMW_HEADER_BYTES + n);
+	ret = kfir_slot_send(slot, &buf, NULL);
 	if (ret)
 		return ret;
 	conn->flow = flow;
@@ -219,8 +221,7 @@ static void kfir_take_answer(struct kfir_conn *conn,
 	const struct rdmw_piece *piece = &slot->piece;
 	struct kfir_op *op = conn->asked[conn->first_asked];
 
-	if (op &&
-	    !kfir_answer_taken(op, piece, slot->bytes + RDMW_HEADER_BYTES)) {
+	if (op && !kfir_answer_taken(op, piece, kfir_slot_data(slot))) {
 		kfir_conn_violated(conn, RDMW_BAD_LENGTH);
 		return;
 	}
@@ -230,7 +231,7 @@ static void kfir_take_answer(struct kfir_conn *conn,
 	if (!op)
 		return;
 	op->is_answered = true;
-	kfir_peer_busy(conn->ep, conn->peer);
+	kfir_stir(conn);
 	/* Else its last piece is told to be sent later. */
 	if (!op->flying)
 		kfir_rma_finish(op);

@@ -2,7 +2,8 @@
 /*
  * The rdm provider: sending: messages in pieces, credits, farewells.
  *
- * Context: the engine.
+ * Context: the engine. A post, when it is its owner, completes nothing, answers
+ *	nothing, and connects to nobody: the work does so.
  */
 #include <linux/jiffies.h>
 
@@ -26,14 +27,19 @@ void kfir_slot_put(struct kfir_slot *slot)
 	slot->conn->nr_free++;
 }
 
-/* Hand a slot to the inner provider; on failure it is free again. */
-int kfir_slot_send(struct kfir_slot *slot, size_t bytes)
+/*
+ * Hand a slot to the inner provider, with completion data for the peer or none; on
+ * failure it is free again.
+ */
+int kfir_slot_send(struct kfir_slot *slot, const struct fi_buf *buf,
+		   const u32 *data)
 {
 	struct kfir_conn *conn = slot->conn;
-	struct fi_msg msg = { .buf = fi_buf_linear(slot->bytes, bytes),
+	struct fi_msg msg = { .buf = *buf,
 			      .addr = FI_ADDR_UNSPEC,
-			      .context = &slot->inner };
-	int ret = fi_sendmsg(conn->inner, &msg, 0);
+			      .context = &slot->inner,
+			      .data = data ? *data : 0 };
+	int ret = fi_sendmsg(conn->inner, &msg, data ? FI_REMOTE_CQ_DATA : 0);
 
 	if (ret) {
 		kfir_slot_put(slot);
@@ -86,25 +92,74 @@ static size_t kfir_pack_head(const struct kfir_op *op, u8 *to)
 	return rdmw_head_pack(&head, to);
 }
 
-/* The bytes that follow those that were handed over. */
-static void kfir_copy_out(struct kfir_op *op, u8 *to, size_t len)
+/* Bytes of an operation's buffer. */
+static void kfir_copy_out(const struct kfir_op *op, size_t at, u8 *to,
+			  size_t len)
 {
-	size_t head = kfir_head_bytes(op), at = op->moved;
+	struct fi_buf buf = fi_buf_linear(to, len);
 	struct kfi_buf_iter src, dst;
-	struct fi_buf buf;
 
-	if (head && !at) {
-		kfir_pack_head(op, to);
-		to += head;
-		len -= head;
-	} else {
-		at -= head;
-	}
-	buf = fi_buf_linear(to, len);
 	kfi_buf_start(&src, &op->base.buf);
 	kfi_buf_advance(&src, at);
 	kfi_buf_start(&dst, &buf);
 	kfi_buf_copy(&dst, &src, len);
+}
+
+/* Where bytes of a buffer lie; false: in more places than may be named. */
+static bool kfir_gather(struct kfir_slot *slot, u32 *count, u32 max,
+			const struct fi_buf *buf, size_t at, size_t len)
+{
+	struct kfi_buf_iter it;
+	struct kfi_seg seg;
+
+	kfi_buf_start(&it, buf);
+	kfi_buf_advance(&it, at);
+	while (len) {
+		if (*count == max || !kfi_buf_next(&it, len, &seg))
+			return false;
+		slot->vec[(*count)++] = (struct bio_vec){
+			.bv_page = seg.page,
+			.bv_offset = seg.offset,
+			.bv_len = seg.len,
+		};
+		len -= seg.len;
+	}
+	return true;
+}
+
+/*
+ * What is sent of a piece whose header, if it has one, is in the slot: the bytes that
+ * follow those that were handed over, from where they lie. Their memory is the
+ * operation's until the slot is, too.
+ */
+static struct fi_buf kfir_piece_buf(struct kfir_conn *conn, struct kfir_op *op,
+				    struct kfir_slot *slot, bool bare,
+				    size_t len)
+{
+	const struct kfir_domain *d = kfir_domain_of(conn->ep);
+	u32 max = min_t(u32, KFIR_GATHER, d->info->tx_attr->iov_limit);
+	size_t head = kfir_head_bytes(op), at = op->moved, lead;
+	struct fi_buf buf;
+	u32 count = 0;
+
+	lead = bare ? 0 : RDMW_HEADER_BYTES;
+	if (head && !at) {
+		kfir_pack_head(op, slot->bytes + lead);
+		lead += head;
+		len -= head;
+	} else {
+		at -= head;
+	}
+	if (!lead && op->base.buf.type == FI_BUF_LINEAR)
+		return fi_buf_linear(
+			op->base.buf.ptr + op->base.buf.offset + at, len);
+	buf = fi_buf_linear(slot->bytes, lead);
+	if (len > KFIR_COPY_BYTES &&
+	    kfir_gather(slot, &count, max, &buf, 0, lead) &&
+	    kfir_gather(slot, &count, max, &op->base.buf, at, len))
+		return fi_buf_bvec(slot->vec, count, 0, lead + len);
+	kfir_copy_out(op, at, slot->bytes + lead, len);
+	return fi_buf_linear(slot->bytes, lead + len);
 }
 
 /* 0: a piece is on its way; else nothing has changed. */
@@ -112,22 +167,31 @@ static int kfir_send_piece(struct kfir_conn *conn, struct kfir_op *op)
 {
 	const struct rdmw_message message = kfir_message_of(op);
 	struct rdmw_flow flow = conn->flow;
+	size_t room = KFIR_DATA_BYTES, n;
 	struct kfir_slot *slot;
-	size_t room, n;
+	struct fi_buf buf;
+	bool bare;
+	u32 data;
 	int ret;
 
+	/* What is 4 KiB for the upper layer is so for the one below. */
+	if (!op->moved)
+		room += kfir_head_bytes(op);
 	room = min_t(size_t, rdmw_flow_may_send(&conn->flow, message.kind),
-		     KFIR_PIECE_BYTES - RDMW_HEADER_BYTES);
+		     room);
 	if (!room)
 		return -FI_EAGAIN;
 	slot = kfir_slot_get(conn);
 	if (!slot)
 		return -FI_EAGAIN;
 	n = min_t(size_t, room, message.total - op->moved);
-	rdmw_flow_data(&flow, &message, op->moved, n, slot->bytes);
-	kfir_copy_out(op, slot->bytes + RDMW_HEADER_BYTES, n);
+	bare = rdmw_flow_bare(&flow, &message, op->moved, n, &data);
+	if (!bare)
+		rdmw_flow_data(&flow, &message, op->moved, n, slot->bytes);
+	buf = kfir_piece_buf(conn, op, slot, bare, n);
 	slot->op = op;
-	ret = kfir_slot_send(slot, RDMW_HEADER_BYTES + n);
+	slot->lent = buf.type != FI_BUF_LINEAR || buf.ptr != slot->bytes;
+	ret = kfir_slot_send(slot, &buf, bare ? &data : NULL);
 	if (ret)
 		return ret;
 	conn->flow = flow;
@@ -171,12 +235,39 @@ static bool kfir_is_fenced(const struct kfir_conn *conn,
 	       !list_empty(&conn->flying);
 }
 
+/* An operation that is not to be sent is ended; false: by the work. */
+static bool kfir_refuse(struct kfir_op *op, int err)
+{
+	struct kfir_ep *ep = op->ctx->ep;
+
+	if (ep->owner == KFIR_POST) {
+		ep->left = true;
+		return false;
+	}
+	kfir_finish(op, err, 0);
+	return true;
+}
+
+/* Why it is not to be sent; 0: it has begun, and cannot be canceled any more. */
+static int kfir_begin(const struct kfir_conn *conn, struct kfir_op *op)
+{
+	if (!op->send.begun && !kfi_send_begin(&op->ctx->post, &op->send))
+		return ECANCELED;
+	return kfir_refusal(conn, op);
+}
+
 static void kfir_send_on(struct kfir_conn *conn)
 {
 	struct kfir_peer *peer = conn->peer;
+	struct kfir_ep *ep = conn->ep;
 	struct kfir_op *op;
 	int err;
 
+	kfir_assert_owned(ep);
+	if (ep->owner == KFIR_POST && conn->nr_requests) {
+		ep->left = true;
+		return;
+	}
 	for (;;) {
 		op = list_first_entry_or_null(&peer->sends, struct kfir_op,
 					      base.node);
@@ -189,14 +280,10 @@ static void kfir_send_on(struct kfir_conn *conn)
 		}
 		if (!op || conn->broken || kfir_is_fenced(conn, op))
 			return;
-		if (!op->send.begun &&
-		    !kfi_send_begin(&op->ctx->post, &op->send)) {
-			kfir_finish(op, ECANCELED, 0);
-			continue;
-		}
-		err = kfir_refusal(conn, op);
+		err = kfir_begin(conn, op);
 		if (err) {
-			kfir_finish(op, err, 0);
+			if (!kfir_refuse(op, err))
+				return;
 			continue;
 		}
 		if (kfir_send_piece(conn, op)) {
@@ -226,10 +313,16 @@ void kfir_send_all(struct kfir_ep *ep, struct kfir_peer *peer)
 	if (peer->conn && peer->conn->state == KFIR_UP && !kfir_is_behind(peer))
 		kfir_send_on(peer->conn);
 	if (!peer->conn && !list_empty(&peer->sends) && !kfir_is_behind(peer) &&
-	    time_after_eq(jiffies, peer->retry_at))
-		kfir_dial(ep, peer);
+	    time_after_eq(jiffies, peer->retry_at)) {
+		if (kfir_may_sleep(ep)) {
+			kfir_dial(ep, peer);
+		} else {
+			kfir_peer_busy(ep, peer);
+			ep->left = true;
+		}
+	}
 	if (list_empty(&peer->sends))
-		kfir_peer_drop(peer);
+		kfir_peer_drop(ep, peer);
 }
 
 /* The inner provider has done with a slot. */
@@ -248,8 +341,7 @@ void kfir_sent(struct kfir_slot *slot)
 	conn->used = jiffies;
 	if (op)
 		conn->moved = jiffies;
-	kfir_touch(conn);
-	kfir_peer_busy(conn->ep, conn->peer);
+	kfir_stir(conn);
 	if (!op || --op->flying || !op->whole)
 		return;
 	if (!kfir_is_rma(op))
@@ -275,6 +367,7 @@ void kfir_send_control(struct kfir_conn *conn)
 {
 	struct rdmw_flow flow;
 	struct kfir_slot *slot;
+	struct fi_buf buf;
 	bool in_use = conn->peer->conn == conn;
 
 	if (conn->state != KFIR_UP || conn->broken)
@@ -290,7 +383,8 @@ void kfir_send_control(struct kfir_conn *conn)
 	     !rdmw_flow_bye(&flow, slot->bytes))) {
 		kfir_slot_put(slot);
 	} else {
-		if (!kfir_slot_send(slot, RDMW_HEADER_BYTES))
+		buf = fi_buf_linear(slot->bytes, RDMW_HEADER_BYTES);
+		if (!kfir_slot_send(slot, &buf, NULL))
 			conn->flow = flow;
 		/* There may be more, or it was not taken. */
 		kfir_touch(conn);

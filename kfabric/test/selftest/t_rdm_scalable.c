@@ -14,8 +14,10 @@
 #define BASE	 ST_ROOM_BASE
 #define CTXS	 ST_CTXS
 #define BITS	 ST_CTX_BITS
+#define FLYING	 8 /* messages: as many as go out at once */
 #define MANY	 17 /* messages: more than there are buffers for */
 #define EACH	 50 /* messages of a worker */
+#define CHURN	 20 /* times that a context opens and closes */
 #define HUGE_LEN (12 * BASE) /* more than a peer that receives nothing takes */
 #define TAG	 0x77
 #define KEY	 0x5eed0c0cULL
@@ -514,6 +516,52 @@ static noinline_for_stack void st_scaled_close_tx(struct st *st,
 	CHECK_EQ(st, st_sep_tx_open(&m->s, 1), 0, "the context opens again");
 }
 
+/*
+ * Messages are under way when their context closes, and their memory is used again:
+ * what arrives has the bytes that were sent.
+ */
+static noinline_for_stack void st_scaled_close_flying(struct st *st,
+						      struct st_scaled *m)
+{
+	int i, ret = 0, ended = 0, sent = 0, came = 0, whole = 0;
+
+	for (i = 0; i < FLYING; i++) {
+		st_fill(m->r.src + i * BASE, BASE, i + 1);
+		st_op_reset(m->r.tx[i]);
+		ret = ret
+			      ?: st_node_recv(&m->a, m->r.rx[i],
+					      m->r.dst + i * BASE, BASE);
+	}
+	for (i = 0; i < FLYING; i++)
+		ret = ret
+			      ?: fi_send(m->s.tx[1], m->r.src + i * BASE, BASE,
+					 NULL, m->to_a, &m->r.tx[i]->ctx);
+	CHECK_EQ(st, ret, 0, "a context sends, and closes");
+	CHECK_EQ(st, fi_close(&m->s.tx[1]->fid), 0, "which it does");
+	m->s.tx[1] = NULL;
+	memset(m->r.src, 0, FLYING * BASE);
+	while (st_cq_take(m->s.tx_cq[1], 0, NULL) == 1)
+		;
+	for (i = 0; i < FLYING; i++) {
+		ended += m->r.tx[i]->count == 1;
+		sent += m->r.tx[i]->count == 1 && !m->r.tx[i]->entry.err;
+	}
+	CHECK_EQ(st, ended, FLYING, "by then all of them have ended");
+	st_cq_drain(m->a.cq, 20 * ST_QUIET_MS);
+	for (i = 0; i < FLYING; i++) {
+		came += m->r.rx[i]->count == 1;
+		whole += m->r.rx[i]->count == 1 &&
+			 st_holds(m->r.dst + i * BASE, BASE, i + 1);
+		if (!m->r.rx[i]->count)
+			fi_cancel(&m->a.ep->fid, &m->r.rx[i]->ctx);
+	}
+	CHECKF(st, came >= sent && whole == came,
+	       "of %d that are sent %d arrive, and %d are whole", sent, came,
+	       whole);
+	st_cq_drain(m->a.cq, ST_QUIET_MS);
+	CHECK_EQ(st, st_sep_tx_open(&m->s, 1), 0, "the context opens again");
+}
+
 /* ---- several at one time -------------------------------------------------------- */
 
 /* One of those who have a context each, of two endpoints. */
@@ -549,10 +597,24 @@ static void st_scaled_work(struct work_struct *work)
 	}
 }
 
+/* Meanwhile the last contexts close and open again, again and again. */
+static int st_scaled_churn(struct st_sep *s)
+{
+	int i, ret = 0;
+
+	for (i = 0; i < CHURN && !ret; i++) {
+		ret = fi_close(&s->tx[CTXS - 1]->fid);
+		ret = ret ?: st_sep_tx_open(s, CTXS - 1);
+		ret = ret ?: fi_close(&s->rx[CTXS - 1]->fid);
+		ret = ret ?: st_sep_rx_open(s, CTXS - 1);
+	}
+	return ret;
+}
+
 static noinline_for_stack void st_scaled_workers(struct st *st,
 						 struct st_scaled *m)
 {
-	struct st_scaled_worker w[CTXS] = {};
+	struct st_scaled_worker w[CTXS - 1] = {};
 	struct st_sep t;
 	int i, ok = 0, ret = st_sep_open(&t, st);
 	fi_addr_t to_t = FI_ADDR_UNSPEC;
@@ -560,7 +622,7 @@ static noinline_for_stack void st_scaled_workers(struct st *st,
 	if (!CHECK_EQ(st, ret, 0, "another scalable endpoint opens"))
 		goto out;
 	fi_av_insert(m->s.av, &t.name, 1, &to_t, 0, NULL);
-	for (i = 0; i < CTXS; i++) {
+	for (i = 0; i < CTXS - 1; i++) {
 		w[i] = (struct st_scaled_worker){
 			.tx = m->s.tx[i],
 			.rx = t.rx[i],
@@ -574,12 +636,14 @@ static noinline_for_stack void st_scaled_workers(struct st *st,
 		INIT_WORK_ONSTACK(&w[i].work, st_scaled_work);
 		queue_work(system_unbound_wq, &w[i].work);
 	}
-	for (i = 0; i < CTXS; i++) {
+	CHECK_EQ(st, st_scaled_churn(&m->s) ?: st_scaled_churn(&t), 0,
+		 "contexts close and open while others are used");
+	for (i = 0; i < CTXS - 1; i++) {
 		flush_work(&w[i].work);
 		destroy_work_on_stack(&w[i].work);
 		ok += !w[i].ret;
 	}
-	CHECK_EQ(st, ok, CTXS,
+	CHECK_EQ(st, ok, CTXS - 1,
 		 "workers with a context each send and receive at one time");
 out:
 	st_sep_close(&t);
@@ -600,6 +664,7 @@ void st_test_rdm_scalable(struct st *st)
 		st_scaled_unserved(st, m);
 		st_scaled_close_rx(st, m);
 		st_scaled_close_tx(st, m);
+		st_scaled_close_flying(st, m);
 		st_scaled_workers(st, m);
 	}
 	if (m)
