@@ -3,6 +3,7 @@
  * The rds provider: endpoints: opening, binding, closing.
  */
 #include <linux/mm.h>
+#include <linux/sched.h>
 #include <linux/slab.h>
 #include <net/ipv6.h>
 
@@ -33,7 +34,9 @@ static void krds_ep_close(struct kfid *fid)
 	spin_unlock_irq(&ep->post.lock);
 	remove_wait_queue(&ep->sock->wq.wait, &ep->wait);
 	cancel_delayed_work_sync(&ep->engine);
-	/* From here on this is the engine. */
+	/* From here on this is the engine, when nobody else is. */
+	while (!krds_own(ep))
+		schedule_timeout_uninterruptible(1);
 	krds_end_all(ep);
 	sock_release(ep->sock);
 	ep->sock = NULL;
@@ -118,6 +121,7 @@ static void krds_ep_init(struct krds_ep *ep, const struct fi_info *info)
 	INIT_LIST_HEAD(&ep->busy);
 	INIT_LIST_HEAD(&ep->stash);
 	hash_init(ep->hosts);
+	ep->last_from = FI_ADDR_UNSPEC;
 	ep->next_tick = jiffies;
 }
 
@@ -168,6 +172,7 @@ int krds_endpoint(struct fid_domain *domain, struct fi_info *info,
 		return ret;
 	}
 	add_wait_queue(&ep->sock->wq.wait, &ep->wait);
+	ep->post.ep.is_inline = true;
 	*fid = &ep->post.ep;
 	return 0;
 }

@@ -3,8 +3,8 @@
  * The rds provider: the engine of an endpoint: takes what posts have queued, calls
  * RDS, looks at deadlines, and completes.
  *
- * Context: workqueue; at the end of the endpoint's life its close. Memory is
- *	allocated as in the path of reclaim.
+ * Context: workqueue, or who submits in process context; at the end of the
+ *	endpoint's life its close. Memory is allocated as in the path of reclaim.
  * Locking and lifetime: see rds.h.
  */
 #include <linux/jiffies.h>
@@ -17,7 +17,9 @@
 void krds_kick(struct krds_ep *ep)
 {
 	lockdep_assert_held(&ep->post.lock);
-	if (!ep->closed)
+	if (ep->running)
+		ep->again = true;
+	else if (!ep->closed && !queue_delayed_work(krds_wq, &ep->engine, 0))
 		mod_delayed_work(krds_wq, &ep->engine, 0);
 }
 
@@ -34,11 +36,14 @@ void krds_finish(struct krds_ep *ep, struct krds_op *op, int err,
 	kfi_post_done(&ep->post, &op->base);
 }
 
+/* What comes to an empty one meanwhile has the engine run again. */
 static void krds_splice(struct krds_ep *ep, struct list_head *from,
 			struct list_head *to)
 {
 	unsigned long irq;
 
+	if (list_empty(from))
+		return;
 	spin_lock_irqsave(&ep->post.lock, irq);
 	list_splice_tail_init(from, to);
 	spin_unlock_irqrestore(&ep->post.lock, irq);
@@ -91,30 +96,65 @@ void krds_end_all(struct krds_ep *ep)
 	krds_drop_stash(ep);
 }
 
-/* Run again at a time, unless it is kicked before. */
-static void krds_run_later(struct krds_ep *ep, bool more)
+/* False: it runs, and will do so once more. */
+bool krds_own(struct krds_ep *ep)
 {
 	unsigned long irq;
+	bool yes;
 
-	if (!more && list_empty(&ep->busy))
-		return;
 	spin_lock_irqsave(&ep->post.lock, irq);
-	if (!ep->closed)
-		queue_delayed_work(krds_wq, &ep->engine,
-				   more ? 0 : msecs_to_jiffies(KRDS_TICK_MS));
+	yes = !ep->running;
+	ep->running = true;
+	ep->again = !yes;
 	spin_unlock_irqrestore(&ep->post.lock, irq);
+	return yes;
+}
+
+/* False: it is to go on. Else it runs again at a time, unless it is kicked before. */
+static bool krds_disown(struct krds_ep *ep, bool more, bool enough)
+{
+	unsigned long irq;
+	bool over;
+
+	spin_lock_irqsave(&ep->post.lock, irq);
+	more = more || ep->again;
+	over = !more || enough || ep->closed;
+	ep->again = false;
+	if (over) {
+		ep->running = false;
+		if (more)
+			krds_kick(ep);
+		else if (!ep->closed && !list_empty(&ep->busy))
+			queue_delayed_work(krds_wq, &ep->engine,
+					   msecs_to_jiffies(KRDS_TICK_MS));
+	}
+	spin_unlock_irqrestore(&ep->post.lock, irq);
+	return over;
+}
+
+/* Who calls this has it: krds_own(). */
+void krds_run(struct krds_ep *ep)
+{
+	unsigned int noio = memalloc_noio_save();
+	int runs = 0;
+	bool more;
+
+	do {
+		if (!list_empty(&ep->canceled))
+			krds_end_list(ep, &ep->canceled);
+		if (!list_empty(&ep->posted))
+			krds_take_posts(ep);
+		if (!list_empty(&ep->busy))
+			krds_send_all(ep);
+		more = krds_receive_all(ep);
+	} while (!krds_disown(ep, more, ++runs == KRDS_RUNS));
+	memalloc_noio_restore(noio);
 }
 
 void krds_engine(struct work_struct *work)
 {
 	struct krds_ep *ep = container_of(work, struct krds_ep, engine.work);
-	unsigned int noio = memalloc_noio_save();
-	bool more;
 
-	krds_end_list(ep, &ep->canceled);
-	krds_take_posts(ep);
-	krds_send_all(ep);
-	more = krds_receive_all(ep);
-	krds_run_later(ep, more);
-	memalloc_noio_restore(noio);
+	if (krds_own(ep))
+		krds_run(ep);
 }

@@ -29,12 +29,18 @@
 static struct krds_host *krds_host_find(struct krds_ep *ep,
 					const struct sockaddr_in6 *name)
 {
-	u32 key = jhash(name, sizeof(*name), 0);
-	struct krds_host *host;
+	struct krds_host *host = ep->last_host;
 
+	if (host && !memcmp(&host->name, name, sizeof(*name)))
+		return host;
 	hash_for_each_possible(ep->hosts, host, hash,
-			       key) if (!memcmp(&host->name, name,
-						sizeof(*name))) return host;
+			       jhash(name, sizeof(*name), 0))
+	{
+		if (memcmp(&host->name, name, sizeof(*name)))
+			continue;
+		ep->last_host = host;
+		return host;
+	}
 	return NULL;
 }
 

@@ -2,7 +2,8 @@
 /*
  * The rds provider: posting and cancelling: queues, kicks the engine.
  *
- * Context: posting: any but hardirq; no sleep, no allocation.
+ * Context: posting: any but hardirq; no sleep, no allocation. submit_inline():
+ *	process.
  * Locking: krds_ep.post.lock.
  */
 
@@ -52,6 +53,15 @@ static void krds_post_kick(struct kfi_post_ep *post)
 	krds_kick(to_krds_ep(&post->ep));
 }
 
+/* Whoever runs it looks at what was posted. */
+static void krds_submit_inline(struct kfi_post_ep *post)
+{
+	struct krds_ep *ep = to_krds_ep(&post->ep);
+
+	if (krds_own(ep))
+		krds_run(ep);
+}
+
 /* A context that is over may be named: only what is on a list is looked into. */
 static int krds_cancel(struct kfi_post_ep *post, const struct kfi_op *base)
 {
@@ -78,5 +88,6 @@ const struct kfi_post_ops krds_post_ops = {
 	.ready = krds_ready,
 	.queue = krds_queue,
 	.kick = krds_post_kick,
+	.submit_inline = krds_submit_inline,
 	.cancel = krds_cancel,
 };

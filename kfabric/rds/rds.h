@@ -11,14 +11,14 @@
  * everything that was sent to that host before: see host.c.
  *
  * Context: posts and the socket's wait queue only queue, and kick the endpoint's
- *	engine: one work, which does all calls into RDS and all completions.
- *	Memory is allocated as in the path of reclaim.
+ *	engine, which does all calls into RDS and all completions: a work, or who
+ *	submits in process context. Memory is allocated as in the path of reclaim.
  * Locking: krds_ep.post.lock (irq-safe) protects the lists that posts fill;
  *	fid_av.lock is taken under it, and it is taken under RDS's locks, by
  *	those who wake. All else is the engine's alone. RDS is not called with it.
  * Lifetime: the engine is kicked only under post.lock while the endpoint is not
- *	closed. The socket is the endpoint's until that is closed; the fabric
- *	holds the socket's network namespace.
+ *	closed, and closing waits until it does not run. The socket is the
+ *	endpoint's until then; the fabric holds the socket's network namespace.
  */
 #ifndef KFABRIC_RDS_H
 #define KFABRIC_RDS_H
@@ -49,6 +49,7 @@
 
 #define KRDS_HASH_BITS	   6
 #define KRDS_BATCH	   256 /* datagrams of one run of the engine */
+#define KRDS_RUNS	   8 /* of it, before others have their turn */
 #define KRDS_TICK_MS	   50 /* looks at deadlines while something waits */
 #define KRDS_ASK_AGAIN_MS  2000
 #define KRDS_OP_TIMEOUT_MS 10000
@@ -105,12 +106,16 @@ struct krds_ep {
 	bool cancel; /* there are sends to be ended */
 	bool bound;
 	bool closed;
+	bool running; /* the engine */
+	bool again; /* it is to run once more */
 
 	/* the engine's */
 	struct list_head filling; /* the receive whose message is copied */
 	struct list_head busy;
 	struct list_head stash;
 	size_t stash_bytes;
+	struct krds_host *last_host; /* that was looked for, or NULL */
+	fi_addr_t last_from; /* number of the last sender */
 	bool full; /* the socket takes nothing more, for anybody */
 	bool clogged; /* a message has no receive, and answers are behind it */
 	unsigned long next_tick; /* jiffies */
@@ -155,6 +160,8 @@ extern const struct kfi_post_ops krds_post_ops;
 
 /* engine.c */
 void krds_engine(struct work_struct *work);
+bool krds_own(struct krds_ep *ep);
+void krds_run(struct krds_ep *ep);
 void krds_kick(struct krds_ep *ep);
 void krds_end_all(struct krds_ep *ep);
 void krds_finish(struct krds_ep *ep, struct krds_op *op, int err,

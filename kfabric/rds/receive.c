@@ -47,7 +47,9 @@ static void krds_received(struct krds_ep *ep, struct krds_op *op, size_t len,
 
 	entry->len = min(len, op->base.buf.len);
 	entry->olen = len - entry->len;
-	entry->src_addr = kfi_av_find(ep->post.ep.av, from);
+	entry->src_addr =
+		kfi_av_find_again(ep->post.ep.av, from, ep->last_from);
+	ep->last_from = entry->src_addr;
 	krds_finish(ep, op, entry->olen ? FI_ETRUNC : 0, 0);
 }
 
@@ -129,10 +131,15 @@ static void krds_unstash_all(struct krds_ep *ep)
 /* A message of so many bytes is next. False: it has to wait. */
 static bool krds_receive_one(struct krds_ep *ep, size_t len)
 {
-	struct krds_op *op = krds_receive_get(ep);
+	struct krds_op *op = NULL;
 	struct sockaddr_in6 from;
 	ssize_t ret;
 
+	/* A receive that was posted meanwhile is for those that came before. */
+	if (!list_empty(&ep->stash))
+		krds_unstash_all(ep);
+	if (list_empty(&ep->stash))
+		op = krds_receive_get(ep);
 	if (!op)
 		return krds_stash(ep, len);
 	ret = krds_socket_receive(ep, &op->base.buf, 0, &from);
@@ -144,18 +151,10 @@ static bool krds_receive_one(struct krds_ep *ep, size_t len)
 	return true;
 }
 
-/* Is there a use for what the socket has? */
-static bool krds_is_wanted(struct krds_ep *ep)
+/* Is there a use for what the socket has? Who posts a receive says so itself. */
+static bool krds_is_wanted(const struct krds_ep *ep)
 {
-	unsigned long irq;
-	bool posted;
-
-	if (!list_empty(&ep->busy))
-		return true;
-	spin_lock_irqsave(&ep->post.lock, irq);
-	posted = !list_empty(&ep->receives);
-	spin_unlock_irqrestore(&ep->post.lock, irq);
-	return posted;
+	return !list_empty(&ep->busy) || !list_empty(&ep->receives);
 }
 
 /* True: something came that sends may have waited for, or there is more. */
@@ -166,7 +165,8 @@ bool krds_receive_all(struct krds_ep *ep)
 	ssize_t len;
 	int n;
 
-	krds_unstash_all(ep);
+	if (!list_empty(&ep->stash))
+		krds_unstash_all(ep);
 	ep->clogged = false;
 	for (n = 0; n < KRDS_BATCH && krds_is_wanted(ep); n++) {
 		len = krds_socket_receive(ep, &krds_nothing, MSG_PEEK, &from);

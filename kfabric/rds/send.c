@@ -94,12 +94,13 @@ void krds_send_all(struct krds_ep *ep)
 {
 	bool check = time_after_eq(jiffies, ep->next_tick);
 	struct krds_host *host, *next;
-	bool cancel;
+	bool cancel = READ_ONCE(ep->cancel);
 
-	spin_lock_irq(&ep->post.lock);
-	cancel = ep->cancel;
-	ep->cancel = false;
-	spin_unlock_irq(&ep->post.lock);
+	if (cancel) {
+		spin_lock_irq(&ep->post.lock);
+		ep->cancel = false;
+		spin_unlock_irq(&ep->post.lock);
+	}
 	if (check)
 		ep->next_tick = jiffies + msecs_to_jiffies(KRDS_TICK_MS);
 	ep->full = false;

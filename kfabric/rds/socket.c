@@ -73,7 +73,7 @@ static void krds_iter_set(struct krds_ep *ep, struct iov_iter *iter,
 	struct kfi_seg seg;
 	unsigned int n = 0;
 
-	if (buf->type == FI_BUF_LINEAR) {
+	if (buf->type == FI_BUF_LINEAR || !buf->len) {
 		ep->linear = (struct kvec){ buf->ptr + buf->offset, buf->len };
 		iov_iter_kvec(iter, direction, &ep->linear, 1, buf->len);
 		return;
@@ -105,18 +105,21 @@ int krds_socket_send(struct krds_ep *ep, const struct sockaddr_in6 *to,
 }
 
 /*
- * The bytes of a datagram, also those that do not fit, or -errno. @from has no
+ * The bytes of a datagram, also those that do not fit, or -errno. Else @from has no
  * family when it was none, but news of congestion.
  */
 ssize_t krds_socket_receive(struct krds_ep *ep, const struct fi_buf *buf,
 			    int flags, struct sockaddr_in6 *from)
 {
-	struct sockaddr_storage name = {};
+	struct sockaddr_storage name;
 	struct msghdr msg = { .msg_name = &name };
 	ssize_t ret;
 
+	name.ss_family = AF_UNSPEC;
 	krds_iter_set(ep, &msg.msg_iter, KFI_ITER_DEST, buf);
 	ret = sock_recvmsg(ep->sock, &msg, flags | MSG_DONTWAIT | MSG_TRUNC);
+	if (ret < 0)
+		return ret;
 	if (!msg.msg_namelen)
 		name.ss_family = AF_UNSPEC;
 	kfi_name_set(from, &name);
