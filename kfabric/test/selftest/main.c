@@ -28,6 +28,9 @@ MODULE_PARM_DESC(service, "port to listen on; 0: any");
 unsigned int st_cycles = 1000;
 module_param_named(cycles, st_cycles, uint, 0444);
 MODULE_PARM_DESC(cycles, "register and connect this often");
+unsigned int st_peers = 100;
+module_param_named(peers, st_peers, uint, 0444);
+MODULE_PARM_DESC(peers, "so many talk to one unconnected endpoint");
 bool st_with_load;
 module_param_named(load, st_with_load, bool, 0444);
 MODULE_PARM_DESC(
@@ -80,6 +83,7 @@ static const struct st_group st_rdm_groups[] = {
 	{ "scalable", st_test_rdm_scalable, .layer = true },
 	{ "cancel", st_test_rdm_cancel },
 	{ "peer", st_test_rdm_peer },
+	{ "context", st_test_rdm_context },
 	{ "hostile", st_test_rdm_hostile, .layer = true },
 	{ "idle", st_test_rdm_idle, true, true },
 	{ "removal", st_test_rdm_removal, true, true },
@@ -88,6 +92,9 @@ static const struct st_group st_rdm_groups[] = {
 	{ "cut", st_test_cut, true },
 	{ "gone", st_test_gone, true },
 	{ "memory", st_test_rdm_memory, true },
+	{ "cost", st_test_rdm_cost, true },
+	{ "peers", st_test_rdm_peers, true, true },
+	{ "cycle", st_test_rdm_cycle, true, true },
 };
 
 static bool st_is_wanted(const char *name)

@@ -309,7 +309,7 @@ u64 st_mr_addr(struct fid_mr *mr, u64 offset)
 }
 
 /*
- * Are the objects of st_open() all that is left of the provider, and what holds
+ * Are the objects of st_open() or st_rdm_open() all that is left of the provider, and what holds
  * its module? A closed endpoint lives on until the reaper has done with it.
  * On verbs that takes until the connection manager's last datagram was sent,
  * milliseconds on a quiet machine; no time-out of the connection manager is in
@@ -319,16 +319,17 @@ bool st_settled(const struct st *st)
 {
 	const struct kfi_provider *prov = st->fabric->fid.prov;
 	unsigned long end = jiffies + msecs_to_jiffies(ST_WAIT_MS);
+	const int want = st_is_rdm(st) ? ST_RDM_OBJECTS : ST_OBJECTS;
 	int objects, refs;
 
 	do {
 		objects = atomic_read(&prov->nr_objects);
 		refs = module_refcount(prov->owner);
-		if (objects == ST_OBJECTS && refs == ST_OBJECTS)
+		if (objects == want && refs == want)
 			return true;
 		schedule_timeout_uninterruptible(1);
 	} while (time_before(jiffies, end));
 	st_tap_line("    # %d objects, the module is held %d times, want %d",
-		    objects, refs, ST_OBJECTS);
+		    objects, refs, want);
 	return false;
 }

@@ -63,10 +63,10 @@ int st_rdm_open(struct st *st)
 	return ret ?: fi_domain(st->fabric, st->info, &st->target, st);
 }
 
-int st_node_open(struct st_node *n, struct st *st, u16 port, u32 timeout_ms)
+int st_node_open_cq(struct st_node *n, struct st *st, u16 port, u32 timeout_ms,
+		    struct fi_cq_attr *cq)
 {
 	struct fi_av_attr av = { .rx_ctx_bits = ST_CTX_BITS };
-	struct fi_cq_attr cq = { .format = FI_CQ_FORMAT_TAGGED };
 	struct fi_info *info;
 	int ret = st_rdm_ask(st, port, &info);
 
@@ -76,7 +76,11 @@ int st_node_open(struct st_node *n, struct st *st, u16 port, u32 timeout_ms)
 		return ret;
 	if (timeout_ms)
 		info->ep_attr->op_timeout_ms = timeout_ms;
-	ret = fi_cq_open(st->domain, &cq, &n->cq, n);
+	if (st->queue_size) {
+		info->tx_attr->size = st->queue_size;
+		info->rx_attr->size = st->queue_size;
+	}
+	ret = fi_cq_open(st->domain, cq, &n->cq, n);
 	ret = ret ?: fi_av_open(st->domain, &av, &n->av, n);
 	ret = ret ?: fi_endpoint(st->domain, info, &n->ep, n);
 	fi_freeinfo(info);
@@ -85,6 +89,13 @@ int st_node_open(struct st_node *n, struct st *st, u16 port, u32 timeout_ms)
 	ret = ret ?: fi_enable(n->ep);
 	n->name_len = sizeof(n->name);
 	return ret ?: fi_getname(&n->ep->fid, &n->name, &n->name_len);
+}
+
+int st_node_open(struct st_node *n, struct st *st, u16 port, u32 timeout_ms)
+{
+	struct fi_cq_attr cq = { .format = FI_CQ_FORMAT_TAGGED };
+
+	return st_node_open_cq(n, st, port, timeout_ms, &cq);
 }
 
 void st_node_close(struct st_node *n)

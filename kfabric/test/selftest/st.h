@@ -27,6 +27,7 @@
 
 /* Module parameters. */
 extern unsigned int st_cycles;
+extern unsigned int st_peers;
 extern bool st_with_load;
 extern char *st_peer;
 extern char *st_nobody;
@@ -48,10 +49,13 @@ struct st {
 	struct fid_eq *pep_eq;
 	struct fid_pep *pep;
 	u64 next_key;
+	size_t queue_size; /* of nodes to be opened; 0: the provider's */
 };
 
 /* fabric, domain, target, pep_eq and pep */
 #define ST_OBJECTS 5
+/* Of a provider of unconnected endpoints: fabric, domain and target. */
+#define ST_RDM_OBJECTS 3
 
 /* ---- tap.c ---- */
 
@@ -147,6 +151,8 @@ bool st_settled(const struct st *st);
 
 /* ---- rdm.c ---- */
 
+struct st_place;
+
 /* An unconnected endpoint with what belongs to it, on st.domain. */
 struct st_node {
 	struct st *st;
@@ -155,6 +161,7 @@ struct st_node {
 	struct fid_ep *ep;
 	struct sockaddr_in6 name;
 	size_t name_len;
+	struct st_place *place; /* t_rdm_context.c */
 };
 
 bool st_is_rdm(const struct st *st);
@@ -162,6 +169,8 @@ bool st_is_rdm_layer(const struct st *st);
 bool st_knows_ports(const struct st *st);
 int st_rdm_open(struct st *st);
 int st_node_open(struct st_node *n, struct st *st, u16 port, u32 timeout_ms);
+int st_node_open_cq(struct st_node *n, struct st *st, u16 port, u32 timeout_ms,
+		    struct fi_cq_attr *cq);
 void st_node_close(struct st_node *n);
 fi_addr_t st_node_knows(struct st_node *n, const struct st_node *other);
 ssize_t st_node_send(struct st_node *n, struct st_op *op, const void *buf,
@@ -238,6 +247,12 @@ void st_fill(u8 *p, size_t len, u8 seed);
 bool st_holds(const u8 *p, size_t len, u8 seed);
 bool st_clean(const u8 *p, size_t len);
 
+/* ---- t_memory.c ---- */
+
+unsigned long st_free_pages(void);
+void st_say_each(const char *what, unsigned long before, unsigned long after,
+		 unsigned int count);
+
 /* ---- load.c ---- */
 
 struct st_load;
@@ -286,6 +301,10 @@ void st_test_remote(struct st *st);
 void st_test_cut(struct st *st);
 void st_test_gone(struct st *st);
 void st_test_rdm_memory(struct st *st);
+void st_test_rdm_cost(struct st *st);
+void st_test_rdm_peers(struct st *st);
+void st_test_rdm_cycle(struct st *st);
+void st_test_rdm_context(struct st *st);
 void st_test_memory(struct st *st);
 
 #endif /* KFABRIC_SELFTEST_ST_H */

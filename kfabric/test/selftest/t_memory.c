@@ -11,7 +11,7 @@
 
 #define MANY 100
 
-static unsigned long st_free_pages(void)
+unsigned long st_free_pages(void)
 {
 	struct sysinfo info;
 
@@ -21,8 +21,8 @@ static unsigned long st_free_pages(void)
 	return info.freeram + info.bufferram;
 }
 
-static void st_say_each(const char *what, unsigned long before,
-			unsigned long after, unsigned int count)
+void st_say_each(const char *what, unsigned long before, unsigned long after,
+		 unsigned int count)
 {
 	long kib = (long)(before - after) * (long)(PAGE_SIZE / 1024);
 

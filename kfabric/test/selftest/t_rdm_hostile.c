@@ -162,13 +162,18 @@ static noinline_for_stack void st_rogue_hellos(struct st *st,
 		 "no hello is refused");
 }
 
-/* Say something after a sound hello; the connection must end. */
-static bool st_rogue_says(struct rdm_rogue *x, u8 serial, u8 features,
-			  const u8 *bytes, size_t len, struct st_op *op)
+/*
+ * Say something after a sound hello, with completion data or none; the connection
+ * must end.
+ */
+static bool st_rogue_says_with(struct rdm_rogue *x, u8 serial, u8 features,
+			       const u8 *bytes, size_t len, const u32 *data,
+			       struct st_op *op)
 {
 	struct fi_msg msg = { .buf = fi_buf_linear(bytes, len),
 			      .addr = FI_ADDR_UNSPEC,
-			      .context = &op->ctx };
+			      .context = &op->ctx,
+			      .data = data ? *data : 0 };
 	u8 hello[HELLO_LEN];
 	struct st_event ev;
 
@@ -177,10 +182,16 @@ static bool st_rogue_says(struct rdm_rogue *x, u8 serial, u8 features,
 	if (st_rogue_connect(x, hello, sizeof(hello)) != FI_CONNECTED)
 		return false;
 	st_op_reset(op);
-	if (fi_sendmsg(x->ep, &msg, 0))
+	if (fi_sendmsg(x->ep, &msg, data ? FI_REMOTE_CQ_DATA : 0))
 		return false;
 	return st_event_wait(x->eq, &ev, ST_WAIT_MS) >= 0 &&
 	       ev.event == FI_SHUTDOWN;
+}
+
+static bool st_rogue_says(struct rdm_rogue *x, u8 serial, u8 features,
+			  const u8 *bytes, size_t len, struct st_op *op)
+{
+	return st_rogue_says_with(x, serial, features, bytes, len, NULL, op);
 }
 
 static noinline_for_stack void
@@ -213,6 +224,33 @@ st_rogue_pieces(struct st *st, struct rdm_rogue *x, u8 *wire, struct st_op *op)
 		CHECKF(st, st_rogue_says(x, i + 2, 0, wire, wrong[i].len, op),
 		       "who says %s is cut off", wrong[i].what);
 	}
+}
+
+/* Pieces without a header, each wrong in its own way; the last was not agreed on. */
+static noinline_for_stack void st_rogue_bare(struct st *st, struct rdm_rogue *x,
+					     u8 *wire, struct st_op *op)
+{
+	static const struct {
+		const char *what;
+		u8 features;
+		size_t len;
+		u32 data;
+	} wrong[] = {
+		{ "nothing, without a header", 4, 0, 1 << 16 },
+		{ "the rest of nothing, without one", 4, 8, 0 },
+		{ "credits of nobody, without one", 4, 8, (1 << 16) + 1 },
+		{ "an unknown bit, without one", 4, 8, 3 << 16 },
+		{ "something without one, unasked", 0, 8, 1 << 16 },
+	};
+	size_t i;
+
+	if (x->info->domain_attr->cq_data_size < sizeof(u32))
+		return;
+	for (i = 0; i < ARRAY_SIZE(wrong); i++)
+		CHECKF(st,
+		       st_rogue_says_with(x, i + 50, wrong[i].features, wire,
+					  wrong[i].len, &wrong[i].data, op),
+		       "who says %s is cut off", wrong[i].what);
 }
 
 /* Requests for memory, each wrong in its own way; the last was not agreed on. */
@@ -396,6 +434,23 @@ static ssize_t st_rogue_take(struct rdm_rogue *x, struct st_op *op, u8 *buf)
 	return ret ? -ret : op->entry.len;
 }
 
+/* A peer with features 1 and 2 that has no receives, and its number. */
+static bool st_rogue_meet(struct st *st, struct rdm_rogue *y, struct st_sep *s,
+			  fi_addr_t *addr)
+{
+	struct sockaddr_in6 name = s->name;
+	u8 hello[HELLO_LEN];
+	int ret = st_rogue_open(y, st, be16_to_cpu(name.sin6_port));
+
+	st_rogue_name(hello, 1, &name);
+	hello[4] = 6;
+	if (!CHECK_EQ(st, ret ?: st_rogue_connect(y, hello, sizeof(hello)),
+		      FI_CONNECTED, "a peer connects"))
+		return false;
+	fi_av_insert(s->av, &name, 1, addr, 0, NULL);
+	return true;
+}
+
 /* What a context has handed over goes its way when it closes, and is nobody's. */
 static noinline_for_stack void st_rogue_later(struct st *st, struct st *inner,
 					      struct st_room *r)
@@ -407,9 +462,7 @@ static noinline_for_stack void st_rogue_later(struct st *st, struct st *inner,
 	};
 	struct st_op *op = st_op_new(inner);
 	fi_addr_t addr = FI_ADDR_UNSPEC;
-	struct sockaddr_in6 name;
 	struct rdm_rogue y = {};
-	u8 hello[HELLO_LEN];
 	struct st_sep s;
 	int i, ret = st_sep_open(&s, st);
 
@@ -417,14 +470,8 @@ static noinline_for_stack void st_rogue_later(struct st *st, struct st *inner,
 		goto out;
 	memset(r->dst, 0, BASE);
 	memcpy(r->src, wire, sizeof(wire));
-	name = s.name;
-	ret = st_rogue_open(&y, st, be16_to_cpu(name.sin6_port));
-	st_rogue_name(hello, 1, &name);
-	hello[4] = 6;
-	if (!CHECK_EQ(st, ret ?: st_rogue_connect(&y, hello, sizeof(hello)),
-		      FI_CONNECTED, "a peer connects"))
+	if (!st_rogue_meet(st, &y, &s, &addr))
 		goto out;
-	fi_av_insert(s.av, &name, 1, &addr, 0, NULL);
 	for (i = 0; i < 2; i++)
 		st_op_reset(r->tx[i]);
 	ret = fi_send(s.tx[1], r->src, 10, NULL, addr, &r->tx[0]->ctx);
@@ -537,6 +584,7 @@ void st_test_rdm_hostile(struct st *st)
 	st_rogue_hellos(st, &x);
 	st_rogue_pieces(st, &x, r.src, op);
 	st_rogue_requests(st, &x, r.src, op);
+	st_rogue_bare(st, &x, r.src, op);
 	st_rogue_old(st, &x, &r, &b);
 	CHECK_EQ(st, st_pass(&r, &a, &b, st_node_knows(&a, &b), 10), 0,
 		 "others are served as ever");

@@ -307,27 +307,41 @@ kernel_below() { # kernel_below KIB
 	[ "$_kib" -lt "$1" ]
 }
 
-# cycles N [PARAMETER=VALUE...]: connections, regions and providers come and go
-# N times each under load; modules and memory are as before. One object that
-# stays in every second cycle is found. Needs "# KARGS: slub_debug=F", which
-# has the kernel count exactly.
-cycles() {
+# come_and_go N [PARAMETER=VALUE...]: connections are made and end N times; modules
+# and memory are as before. One object that stays in every second cycle is found.
+# Needs "# KARGS: slub_debug=F", which has the kernel count exactly.
+come_and_go() {
 	_n=$1
 	shift
-	selftest only=cycle load=1 cycles=100 "$@" # what grows once has grown
+	selftest only=cycle cycles=100 "$@" # what grows once has grown
 	modules_held >/tmp/held.before
 	slab_objects >/tmp/slab.before
 	_before=$(kernel_kib)
-	selftest only=cycle load=1 "cycles=$_n" "$@"
+	selftest only=cycle "cycles=$_n" "$@"
+	left_nothing $((_n * 2 / 5))
+}
+
+# left_nothing LIMIT: no cache has LIMIT objects more than /tmp/slab.before says, no
+# module is held more often than /tmp/held.before does, the kernel has no more than
+# 2 MiB above $_before.
+left_nothing() {
 	check "each module is held as often as before" \
 		wait_for 10 held_as_in /tmp/held.before
 	# IB's connection manager keeps what it knows of a connection for some
 	# seconds after its end.
-	wait_for 60 slab_as_in /tmp/slab.before $((_n * 2 / 5))
-	check "no cache has $((_n * 2 / 5)) objects more than before" \
-		slab_as_in /tmp/slab.before $((_n * 2 / 5))
+	wait_for 60 slab_as_in /tmp/slab.before "$1"
+	check "no cache has $1 objects more than before" \
+		slab_as_in /tmp/slab.before "$1"
 	check "the kernel has not grown by 2 MiB from $_before KiB" \
 		kernel_below $((_before + 2048))
+}
+
+# cycles N [PARAMETER=VALUE...]: connections, regions and providers come and go
+# N times each under load, and leave nothing behind.
+cycles() {
+	_times=$1
+	shift
+	come_and_go "$_times" load=1 "$@"
 }
 
 # --- brickd as a service, with ROOT: systemd
