@@ -122,7 +122,6 @@ static int kfir_answer_piece(struct kfir_conn *conn)
 	if (req->is_read && req->status == RDMW_DONE)
 		message.total = req->len;
 	rdmw_flow_data(&flow, &message, req->moved, n, slot->bytes);
-	slot->op = NULL;
 	buf = fi_buf_linear(slot->bytes, RDMW_HEADER_BYTES + n);
 	ret = kfir_slot_send(slot, &buf, NULL);
 	if (ret)

@@ -23,6 +23,9 @@ struct kfir_slot *kfir_slot_get(struct kfir_conn *conn)
 
 void kfir_slot_put(struct kfir_slot *slot)
 {
+	/* Also of one that was refused: what it sends next is another's. */
+	slot->op = NULL;
+	slot->lent = false;
 	list_add(&slot->node, &slot->conn->free);
 	slot->conn->nr_free++;
 }
@@ -331,7 +334,6 @@ void kfir_sent(struct kfir_slot *slot)
 	struct kfir_conn *conn = slot->conn;
 	struct kfir_op *op = slot->op;
 
-	slot->op = NULL;
 	kfir_slot_put(slot);
 	if (slot->err) {
 		/* What it was about is ended with its connection. */
