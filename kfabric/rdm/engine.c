@@ -9,6 +9,7 @@
  * Locking, lifetime and recovery: see rdm.h.
  */
 #include <linux/jiffies.h>
+#include <linux/preempt.h>
 #include <linux/sched.h>
 #include <linux/sched/mm.h>
 
@@ -711,6 +712,9 @@ int kfir_tell(struct kfir_ctx *ctx, bool more)
 	if (!own && !more &&
 	    (ep->owner == KFIR_WORK || ep->owner == KFIR_NOBODY))
 		kfir_kick_locked(ep);
+	/* Until kfir_posted(): all of the endpoint waits for whoever owns it. */
+	if (own)
+		preempt_disable();
 	spin_unlock_irqrestore(&ep->lock, irq);
 	return own;
 }
@@ -724,4 +728,5 @@ void kfir_posted(struct kfi_post_ep *post)
 	do
 		kfir_pass_post(ep);
 	while (!kfir_disown(ep, ++passes == KFIR_PASSES));
+	preempt_enable();
 }
