@@ -35,8 +35,8 @@ BOOTS = 3
 ROLES = ("server", "client")
 LIB = ("init", "case", "kernel-faults", "guest.sh", "disk.sh", "fault.sh",
        "fs.sh", "bricks.sh", "md.sh", "reboot.sh", "load.sh", "fio.sh",
-       "interop.sh", "nvme.sh", "power.sh", "powerfs.sh", "probe.sh", "run-cases",
-       "switch-root", "tunnel.sh")
+       "interop.sh", "netns.sh", "nvme.sh", "power.sh", "powerfs.sh", "probe.sh",
+       "run-cases", "switch-root", "tunnel.sh")
 
 
 class Session:
