@@ -373,7 +373,7 @@ static const struct kfb_initiator_ops kfbk_initiator_ops = {
 /* ---- the disk, as the session is now ------------------------------------- */
 
 /* The client says why it has lost its session, and nothing of one that it has. */
-static enum kfb_disk_event kfbk_session_unusable(struct kfbk_device *dev)
+static void kfbk_session_say_lease(struct kfbk_device *dev)
 {
 	const struct kfb_client *client = &dev->core.client;
 
@@ -383,7 +383,6 @@ static enum kfb_disk_event kfbk_session_unusable(struct kfbk_device *dev)
 			&dev->core, KFB_SAY_WHY,
 			"the lease is over, and the brick has not renewed it in time",
 			NULL, 0);
-	return KFB_DISK_UNUSABLE;
 }
 
 /* The disk becomes what the client is. A move that is refused lets nothing in. */
@@ -399,9 +398,11 @@ static void kfbk_session_settle(struct kfbk_device *dev)
 	if (dev->core.is_over)
 		event = KFB_DISK_OVER;
 	else if (!kfb_initiator_is_usable(&dev->core))
-		event = kfbk_session_unusable(dev);
+		event = KFB_DISK_UNUSABLE;
 	else if (dev->core.replay_due)
 		event = KFB_DISK_REPLAY;
+	if (event == KFB_DISK_UNUSABLE)
+		kfbk_session_say_lease(dev);
 	does = kfbk_move(dev, event);
 	if (does < 0)
 		does = KFB_DISK_DO_QUIESCE;

@@ -45,6 +45,13 @@ static bool kfi_buf_settle(struct kfi_buf_iter *it)
 	return false;
 }
 
+/* Go on by bytes of the current segment. */
+static void kfi_buf_step(struct kfi_buf_iter *it, size_t len)
+{
+	it->skip += len;
+	it->left -= len;
+}
+
 void kfi_buf_start(struct kfi_buf_iter *it, const struct fi_buf *buf)
 {
 	it->buf = buf;
@@ -65,8 +72,7 @@ size_t kfi_buf_advance(struct kfi_buf_iter *it, size_t len)
 		size_t n = min3(kfi_buf_segment_len(it) - it->skip, len - done,
 				it->left);
 
-		it->skip += n;
-		it->left -= n;
+		kfi_buf_step(it, n);
 		done += n;
 	}
 	return done;
@@ -122,8 +128,7 @@ size_t kfi_buf_next(struct kfi_buf_iter *it, size_t max, struct kfi_seg *seg)
 		return 0;
 	}
 	seg->len = len;
-	it->skip += len;
-	it->left -= len;
+	kfi_buf_step(it, len);
 	return len;
 }
 EXPORT_SYMBOL_GPL(kfi_buf_next);
@@ -186,10 +191,8 @@ size_t kfi_buf_copy(struct kfi_buf_iter *dst, struct kfi_buf_iter *src,
 		kfi_buf_unmap(src, from);
 		if (!to)
 			break;
-		src->skip += n;
-		src->left -= n;
-		dst->skip += n;
-		dst->left -= n;
+		kfi_buf_step(src, n);
+		kfi_buf_step(dst, n);
 		done += n;
 	}
 	return done;

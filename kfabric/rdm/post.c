@@ -74,15 +74,13 @@ static int kfir_queue(struct kfi_post_ep *post, struct kfi_op *base)
 	op->flying = 0;
 	op->canceled = false;
 	op->whole = false;
-	if (base->type == KFI_OP_RECV) {
-		kfir_queue_receive(ctx, op, named);
-	} else {
+	if (base->type != KFI_OP_RECV) {
 		op->deadline = kfi_post_deadline(post);
 		list_add_tail(&base->node, &ctx->posted);
 		kfi_send_add(&op->send, base, &ctx->sends);
-	}
-	if (base->type != KFI_OP_RECV)
 		return kfir_tell(ctx, base->flags & FI_MORE);
+	}
+	kfir_queue_receive(ctx, op, named);
 	if (!(base->flags & FI_MORE) && READ_ONCE(ep->hungry))
 		kfir_tell_receive(ep);
 	return 0;
