@@ -302,6 +302,7 @@ static void kfb_initiator_connect(struct kfb_initiator_queue *q,
 	if (len > sizeof(hello))
 		len = sizeof(hello);
 	memcpy(hello, action->hello, len);
+	q->address = action->address;
 	q->why = NULL;
 	rc = i->ops->connect(q, hello, len);
 	if (!rc)

@@ -62,6 +62,7 @@ struct kfb_initiator;
  * struct kfb_initiator_queue - one queue, in the port's memory
  * @initiator: whose
  * @index: which
+ * @address: of the brick, by number, that it was connected to last
  * @is_connecting: the brick has not answered to the request to connect
  * @why: set by @connect of the port when it fails: words for it, which stay; NULL:
  *	those of its errno
@@ -82,6 +83,7 @@ struct kfb_initiator;
 struct kfb_initiator_queue {
 	struct kfb_initiator *initiator;
 	__u32 index;
+	__u32 address;
 	_Bool is_connecting;
 	const char *why;
 	__u32 n_rx;
@@ -169,7 +171,7 @@ enum kfb_initiator_level {
 
 /**
  * struct kfb_initiator_ops - what the world does for an initiator
- * @connect: make an endpoint and connect it with @hello; 0, or why not. It may
+ * @connect: make an endpoint and connect it to its address with @hello; 0, or why not. It may
  *	drop the session's lock, and takes it again
  * @close: close the endpoint: when it returns nothing of it moves any more. It
  *	may drop the session's lock, and takes it again

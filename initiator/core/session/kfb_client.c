@@ -81,6 +81,7 @@ int kfb_client_init(struct kfb_client *c,
 
 	if (!config->random || !config->engine.hmac.compute ||
 	    !config->n_queues || config->n_queues > KFB_CLIENT_QUEUES_MAX ||
+	    config->n_addresses > KFB_CLIENT_ADDRESSES_MAX ||
 	    !config->timeout_ms || !tx)
 		return -EINVAL;
 	memset(c, 0, sizeof(*c));
@@ -204,6 +205,41 @@ void kfb_client_try_again(struct kfb_client *c, struct kfb_client_queue *q,
 }
 
 /*
+ * No queue of the session lives. Whoever is still looking for it at the address before
+ * begins again at the next one.
+ */
+static void kfb_client_next_address(struct kfb_client *c, __u64 now_ms)
+{
+	__u32 i;
+
+	if (c->config.n_addresses < 2 ||
+	    kfb_client_has_queue(c, KFB_CONN_READY))
+		return;
+	c->address = (c->address + 1) % c->config.n_addresses;
+	for (i = 0; i < c->n_offered; i++) {
+		struct kfb_client_queue *q = &c->queues[i];
+
+		if (q->engine.state != KFB_CONN_CONNECTING)
+			continue;
+		kfb_engine_lost(&q->engine);
+		kfb_client_try_again(c, q, now_ms, 0);
+	}
+}
+
+/* Nothing is heard at an address, and there is one that was not tried yet. */
+static _Bool kfb_client_tries_another(struct kfb_client *c,
+				      struct kfb_client_queue *q)
+{
+	if (!c->is_first || c->state != KFB_CLIENT_OPENING ||
+	    q->engine.state != KFB_CONN_CONNECTING ||
+	    c->address + 1 >= c->config.n_addresses)
+		return 0;
+	kfb_engine_lost(&q->engine);
+	c->address++;
+	return 1;
+}
+
+/*
  * A queue is of no use any more. @was: its state before that; its engine is,
  * or becomes, CLOSING.
  */
@@ -222,6 +258,7 @@ static void kfb_client_lose_queue_until(struct kfb_client *c,
 	}
 	kfb_client_connecting(c, q, now_ms);
 	kfb_client_try_again(c, q, now_ms, asked_ms);
+	kfb_client_next_address(c, now_ms);
 	if (c->state == KFB_CLIENT_OPENING)
 		c->session_id = 0;
 	else if (!kfb_client_has_queue(c, KFB_CONN_READY))
@@ -375,6 +412,8 @@ int kfb_client_rejected(struct kfb_client *c, __u32 queue, const void *data,
 	__u32 i;
 	int rc;
 
+	if (!len && kfb_client_tries_another(c, q))
+		return -ECONNREFUSED;
 	rc = kfb_engine_rejected(&q->engine, data, len, out);
 	if (is_join && out->status == KFB_ST_STALE && !c->is_first &&
 	    c->config.reconnect_ms) {
@@ -399,7 +438,8 @@ void kfb_client_lost(struct kfb_client *c, __u32 queue, __u64 now_ms, int error)
 {
 	struct kfb_client_queue *q = &c->queues[queue];
 
-	if (q->is_open && q->engine.state != KFB_CONN_CLOSING)
+	if (q->is_open && q->engine.state != KFB_CONN_CLOSING &&
+	    !kfb_client_tries_another(c, q))
 		kfb_client_lose_queue(c, q, q->engine.state, now_ms, error);
 }
 

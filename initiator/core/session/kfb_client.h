@@ -38,6 +38,8 @@
  * - A new session takes the place of an old one only when a proven brick has
  *   ended the old one (kfb_client_ask.c): else the old one's writes could still
  *   land.
+ * - All queues of a session are at one of the brick's addresses. When none of them
+ *   lives any more the next address is tried, and one after the other from then on.
  * - Within a session a request is sent again with its cookie; in a new one it
  *   is not sent again here: its outcome is unknown.
  *
@@ -53,6 +55,9 @@
 
 /* Queues of one session, at this side. */
 #define KFB_CLIENT_QUEUES_MAX 8
+
+/* Where one brick can be reached. */
+#define KFB_CLIENT_ADDRESSES_MAX 4
 
 /* Bytes of memory for outgoing messages of so many queues. */
 #define KFB_CLIENT_TX_BYTES(n_queues) (((n_queues) + 1) * KFB_ENGINE_TX_BYTES)
@@ -94,6 +99,7 @@ enum kfb_client_state {
  * @info_flags: KFB_INFO_* that hold whatever the brick says, because of how
  *	this side does its writes
  * @n_queues: connections wanted, 1 to KFB_CLIENT_QUEUES_MAX
+ * @n_addresses: of the brick, 1 to KFB_CLIENT_ADDRESSES_MAX; 0 is 1
  * @timeout_ms: of one try to connect, and of a request that is sent again
  * @reconnect_ms: how long a queue may be away; 0: a loss is the end;
  *	KFB_CLIENT_FOREVER
@@ -104,6 +110,7 @@ struct kfb_client_config {
 	void *random_ctx;
 	__u32 info_flags;
 	__u32 n_queues;
+	__u32 n_addresses;
 	__u32 timeout_ms;
 	__u32 reconnect_ms;
 };
@@ -154,6 +161,7 @@ struct kfb_client_queue {
  * @queues: config.n_queues of them are in use
  * @n_offered: of these, the brick has not refused
  * @n_used: of these, LIVE began with; one-sided operations use them
+ * @address: of the brick, by number, where the session is, or is looked for
  * @session_id: of the session; 0: none
  * @instance_id: of the brick that has it
  * @kept: while it is asked whether the session is gone: queue 0's engine; after
@@ -178,6 +186,7 @@ struct kfb_client {
 	struct kfb_client_queue queues[KFB_CLIENT_QUEUES_MAX];
 	__u32 n_offered;
 	__u32 n_used;
+	__u32 address;
 	__u64 session_id;
 	__u64 instance_id;
 	struct kfb_engine kept;
@@ -198,8 +207,8 @@ struct kfb_client {
 
 /**
  * enum kfb_client_do - what is to be done now
- * @KFB_DO_CONNECT: make an endpoint for @queue and connect it with @hello;
- *	then kfb_client_accepted(), _rejected() or _lost()
+ * @KFB_DO_CONNECT: make an endpoint for @queue and connect it to @address with
+ *	@hello; then kfb_client_accepted(), _rejected() or _lost()
  * @KFB_DO_CLOSE: close the endpoint of @queue, so that nothing of it moves any
  *	more; then kfb_client_closed()
  * @KFB_DO_SEND: send @message on @queue
@@ -223,6 +232,7 @@ enum kfb_client_do {
  * struct kfb_client_action - one thing to do
  * @what: which
  * @queue: index of the queue
+ * @address: CONNECT: of the brick, by number
  * @hello: private data of the connection request
  * @hello_len: its length
  * @message: to be sent
@@ -233,6 +243,7 @@ enum kfb_client_do {
 struct kfb_client_action {
 	enum kfb_client_do what;
 	__u32 queue;
+	__u32 address;
 	const __u8 *hello;
 	__u32 hello_len;
 	struct kfb_message message;
@@ -256,7 +267,8 @@ int kfb_client_init(struct kfb_client *c,
  * kfb_client_start - begin to connect
  * @c: the client, IDLE
  *
- * Until the first session is LIVE, a failure is the end: FAILED.
+ * Until the first session is LIVE, a failure is the end: FAILED. Addresses that
+ * nothing is heard from are no failure as long as there is another one.
  *
  * Return: 0, or -EISCONN: not IDLE.
  */

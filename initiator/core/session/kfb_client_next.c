@@ -95,6 +95,7 @@ static _Bool kfb_next_connect_with(struct kfb_client *c, __u32 queue,
 	q->connect_until_ms = now_ms + c->config.timeout_ms;
 	out->what = KFB_DO_CONNECT;
 	out->queue = queue;
+	out->address = c->address;
 	return 1;
 }
 

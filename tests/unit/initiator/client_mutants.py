@@ -13,6 +13,7 @@ COPY = UNIT + "core-retain"
 COPIES = UNIT + "core-retain_queues"
 LIST = UNIT + "core-list"
 RETAKE = UNIT + "core-retake"
+ADDRESSES = UNIT + "core-addresses"
 SILENCE = UNIT + "core-silence"
 WINDOW = UNIT + "core-window"
 CLAIMS = UNIT + "kmod-claims"
@@ -29,6 +30,20 @@ CLIENT_MUTANTS = {
         "\t(void)n_blocks;\n\tmutex_unlock", CLAIMS, folder=KMOD),
     "what-a-disk-has-kept-is-others": Mutant(
         "claims", "claims.c", "max(dev->n_claimed, n_blocks)", "n_blocks", CLAIMS, folder=KMOD),
+    # Where the brick is.
+    "a-session-that-looks-at-one-address": Mutant(
+        "addresses", "session/kfb_client.c", "\tkfb_client_next_address(c, now_ms);",
+        "\tif (0)\n\t\tkfb_client_next_address(c, now_ms);", ADDRESSES, folder=CORE),
+    "a-session-at-two-addresses": Mutant(
+        "addresses", "session/kfb_client.c", "kfb_client_has_queue(c, KFB_CONN_READY))\n\t\treturn;",
+        "0)\n\t\treturn;", ADDRESSES, folder=CORE),
+    "who-looks-at-the-address-before-is-waited-for": Mutant(
+        "addresses", "session/kfb_client.c",
+        "if (q->engine.state != KFB_CONN_CONNECTING)\n\t\t\tcontinue;", "continue;",
+        ADDRESSES, folder=CORE),
+    "a-refusal-is-tried-elsewhere": Mutant(
+        "addresses", "session/kfb_client.c", "if (!len && kfb_client_tries", "if (kfb_client_tries",
+        ADDRESSES, folder=CORE),
     "flush-answered-by-an-older-one": Mutant(
         "flushing", "kfb_initiator_flush.c",
         "__u64 id = q->flush_ids[outcome->slot];", "__u64 id = q->flush.last_id;",

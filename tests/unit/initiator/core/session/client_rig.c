@@ -157,6 +157,18 @@ static bool is_squatted(const struct rig *r, const void *data, uint32_t len)
 	       !(r->squat_joins_only && !hello.session_id);
 }
 
+/* A session is of one address: whoever joins it at another finds it gone. */
+static bool is_elsewhere(struct rig *r, const struct kfb_client_action *action)
+{
+	struct kfb_hello hello;
+
+	assert_int_equal(
+		kfb_decode_hello(action->hello, action->hello_len, &hello), 0);
+	if (!hello.session_id)
+		r->session_address = action->address;
+	return r->session_address != action->address;
+}
+
 static void do_connect(struct rig *r, const struct kfb_client_action *action)
 {
 	struct rig_link *link = &r->links[action->queue];
@@ -171,10 +183,18 @@ static void do_connect(struct rig *r, const struct kfb_client_action *action)
 				    &r->reject);
 		return;
 	}
+	link->address = action->address;
+	link->unheard = r->mute & 1U << action->address;
+	if (link->unheard) {
+		link->open = true;
+		return;
+	}
 	r->is_squatted[action->queue] =
 		is_squatted(r, action->hello, action->hello_len);
 	if (r->is_squatted[action->queue])
 		len = squat_hello(r, action->hello, action->hello_len, out);
+	else if (is_elsewhere(r, action))
+		len = squat_refuse(KFB_ST_STALE, out);
 	else
 		len = sim_hello(&r->b, action->hello, action->hello_len, out,
 				&link->session, &link->queue);
@@ -195,7 +215,7 @@ static void do_close(struct rig *r, uint32_t queue)
 
 	assert_true(link->open);
 	link->open = false;
-	if (!r->is_squatted[queue])
+	if (!r->is_squatted[queue] && !link->unheard)
 		sim_disconnect(&r->b, link->session, link->queue, r->drop);
 	if (r->on_closed)
 		r->on_closed(r, queue);

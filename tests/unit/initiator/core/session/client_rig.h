@@ -23,6 +23,8 @@ enum rig_cut {
 
 struct rig_link {
 	bool open;
+	bool unheard; /* nothing answers where it is being connected */
+	uint32_t address; /* the one it was connected to last */
 	uint64_t session;
 	uint32_t queue;
 };
@@ -63,6 +65,8 @@ struct rig {
 
 	/* what goes wrong */
 	bool unreachable;
+	uint32_t mute; /* by address: nothing answers there */
+	uint32_t session_address; /* joins at any other are STALE */
 	uint16_t cut_op; /* 0: any */
 	enum rig_cut cut;
 	uint32_t cut_per_mille; /* at random */
