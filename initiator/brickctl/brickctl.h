@@ -26,7 +26,9 @@ enum ctl_exit {
 };
 
 /* Own options of one command, at most. */
-#define CTL_OPTIONS_MAX 12
+#define CTL_OPTIONS_MAX 13
+/* Values of the one option that may be given again, at most. */
+#define CTL_REPEATED_MAX 3
 /* Words of one command line that are not options, at most. */
 #define CTL_WORDS_MAX 2
 
@@ -40,6 +42,8 @@ struct ctl_option {
 struct ctl_args {
 	/* By position in the command's table; NULL: not given; a flag is "". */
 	const char *options[CTL_OPTIONS_MAX];
+	const char *repeated[CTL_REPEATED_MAX]; /* of the repeatable one */
+	int n_repeated;
 	const char *words[CTL_WORDS_MAX];
 	int n_words;
 };
@@ -52,6 +56,7 @@ struct ctl_command {
 	const char *summary; /* one line */
 	const char *details; /* paragraphs for --help, with an example */
 	const struct ctl_option *options; /* ends with a NULL name */
+	const char *repeatable; /* the option that may be given again, or NULL */
 	int words_min;
 	int words_max;
 	bool changes; /* a lost answer leaves the outcome unknown */

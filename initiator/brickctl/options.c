@@ -166,6 +166,22 @@ static int set_global(struct ctl *ctl, int which, const char *value)
 	}
 }
 
+static int set_own(struct ctl *ctl, struct ctl_args *args, int i)
+{
+	const struct ctl_command *command = ctl->command;
+	const char *name = command->options[i].name;
+
+	if (!command->repeatable || strcmp(name, command->repeatable) != 0) {
+		args->options[i] = optarg ? optarg : "";
+		return CTL_GO_ON;
+	}
+	if (args->n_repeated == CTL_REPEATED_MAX)
+		return ctl_usage(ctl, "--%s: more than %d of them", name,
+				 CTL_REPEATED_MAX);
+	args->repeated[args->n_repeated++] = optarg;
+	return CTL_GO_ON;
+}
+
 static int set_option(struct ctl *ctl, struct ctl_args *args, int code,
 		      char **argv)
 {
@@ -176,10 +192,8 @@ static int set_option(struct ctl *ctl, struct ctl_args *args, int code,
 	if (code == ':')
 		return ctl_usage(ctl, "%s: needs a value", argv[optind - 1]);
 	i = find_option(own, OWN_FIRST, code);
-	if (i >= 0) {
-		args->options[i] = optarg ? optarg : "";
-		return CTL_GO_ON;
-	}
+	if (i >= 0)
+		return set_own(ctl, args, i);
 	i = find_option(ctl_globals, GLOBAL_FIRST, code);
 	if (i >= 0)
 		return set_global(ctl, i, optarg);

@@ -162,6 +162,7 @@ int kfbk_attach(const struct kfbk_options *options, int *instance, char *why,
 		size_t why_bytes)
 {
 	struct kfbk_device *dev = kfbk_device_alloc(options);
+	char url[KFBK_URL_BYTES];
 	const char *wrong;
 	int ret;
 
@@ -182,15 +183,14 @@ int kfbk_attach(const struct kfbk_options *options, int *instance, char *why,
 		kfbk_unclaim(dev);
 		goto put;
 	}
-	kfbk_info(
-		dev,
-		"%s://%s:%s (%s%s%s) brick %pU range 0x%llx+%llu, %u queues%s%s\n",
-		options->provider, options->addr, options->port,
-		kfb_path_name(dev->path), *dev->interface ? " " : "",
-		dev->interface, dev->core.client.info.brick_uuid, options->base,
-		dev->n_blocks, dev->core.client.n_used,
-		options->thin ? ", thin" : "",
-		options->ro ? ", read-only" : "");
+	kfbk_info(dev,
+		  "%s (%s%s%s) brick %pU range 0x%llx+%llu, %u queues%s%s\n",
+		  kfbk_address_text(dev, dev->told_address, url),
+		  kfb_path_name(dev->path), *dev->interface ? " " : "",
+		  dev->interface, dev->core.client.info.brick_uuid,
+		  options->base, dev->n_blocks, dev->core.client.n_used,
+		  options->thin ? ", thin" : "",
+		  options->ro ? ", read-only" : "");
 	*instance = dev->instance;
 	mutex_lock(&kfbk_devices_lock);
 	list_add_tail(&dev->node, &kfbk_devices);

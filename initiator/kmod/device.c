@@ -77,6 +77,17 @@ void kfbk_say(struct kfbk_device *dev, const char *fmt, ...)
 	va_end(ap);
 }
 
+const char *kfbk_address_text(const struct kfbk_device *dev, u32 address,
+			      char url[KFBK_URL_BYTES])
+{
+	const struct kfbk_address *a = &dev->options.addresses[address];
+	bool v6 = strchr(a->addr, ':');
+
+	snprintf(url, KFBK_URL_BYTES, "%s://%s%s%s:%s", dev->options.provider,
+		 v6 ? "[" : "", a->addr, v6 ? "]" : "", a->port);
+	return url;
+}
+
 /* ---- the session work ------------------------------------------------- */
 
 void kfbk_kick(struct kfbk_device *dev)

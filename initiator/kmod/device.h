@@ -66,6 +66,14 @@ void kfbk_queue_failed(struct kfbk_queue *q, int error);
 void kfbk_give_up(struct kfbk_device *dev);
 /* Words for people on the newest trouble. Context: any, dev->lock not held. */
 void kfbk_say(struct kfbk_device *dev, const char *fmt, ...) __printf(2, 3);
+
+/* Room for an address of the brick as a URL, with brackets around IPv6. */
+#define KFBK_URL_BYTES \
+	(KFBK_PROVIDER_BYTES + KFBK_ADDR_BYTES + KFBK_PORT_BYTES + 6)
+
+/* Return: @url. */
+const char *kfbk_address_text(const struct kfbk_device *dev, u32 address,
+			      char url[KFBK_URL_BYTES]);
 /* Bytes that have moved on a connection; 0 where the provider cannot tell. */
 u64 kfbk_moved_bytes(struct fid_ep *ep);
 

@@ -60,8 +60,6 @@ static int kfbk_disk_alloc_tags(struct kfbk_device *dev)
 static void kfbk_disk_set_limits(const struct kfbk_device *dev,
 				 struct kfi_disk_limits *l)
 {
-	size_t most = dev->info->ep_attr->max_msg_size;
-
 	/*
 	 * Without a cache the kernel answers flushes by itself. Those of a
 	 * volatile brick come here, for when it has lost what was written.
@@ -72,7 +70,8 @@ static void kfbk_disk_set_limits(const struct kfbk_device *dev,
 		.io_opt_bytes = KFB_BLOCK_BYTES,
 		.chunk_sectors = KFBK_BLOCK_SECTORS,
 		.max_sectors =
-			min_t(size_t, most, KFB_BLOCK_BYTES) >> SECTOR_SHIFT,
+			min_t(size_t, dev->max_op_bytes, KFB_BLOCK_BYTES) >>
+			SECTOR_SHIFT,
 		.max_segments = dev->max_segments,
 		.max_segment_bytes = dev->max_segment_bytes,
 		.write_cache = dev->core.flush_mode != KFB_FLUSH_COMMIT,

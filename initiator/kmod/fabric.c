@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * kfbrick: the kfabric objects: of a device, and of each of its queues.
+ * kfbrick: the kfabric objects: of each address of a device's brick, and of each of
+ * its queues.
  *
  * A queue's endpoint has event and completion queues of its own: what they say
  * is of this endpoint and of no earlier one.
@@ -22,9 +23,10 @@
  */
 #define OP_TIMEOUT_MS 10000
 
-static int kfbk_fabric_get_info(struct kfbk_device *dev)
+static int kfbk_route_get_info(const struct kfbk_options *o,
+			       const struct kfbk_address *address,
+			       struct fi_info **info)
 {
-	const struct kfbk_options *o = &dev->options;
 	struct fi_info *hints = fi_allocinfo();
 	int ret = -ENOMEM;
 
@@ -40,28 +42,10 @@ static int kfbk_fabric_get_info(struct kfbk_device *dev)
 	hints->rx_attr->size = KFB_INITIATOR_RX_MAX;
 	hints->fabric_attr->prov_name = kstrdup(o->provider, GFP_KERNEL);
 	if (hints->fabric_attr->prov_name)
-		ret = fi_getinfo(FI_VERSION(1, 0), o->addr, o->port, 0, hints,
-				 &dev->info);
+		ret = fi_getinfo(FI_VERSION(1, 0), address->addr, address->port,
+				 0, hints, info);
 	fi_freeinfo(hints);
 	return ret;
-}
-
-int kfbk_fabric_open(struct kfbk_device *dev)
-{
-	int ret = kfbk_fabric_get_info(dev);
-
-	if (ret)
-		return ret;
-	dev->ctx_bytes =
-		round_up(offsetof(struct kfbk_ctx, fi) +
-				 dev->info->domain_attr->op_context_size,
-			 8);
-	dev->max_segments =
-		min_t(size_t, dev->info->tx_attr->iov_limit, KFBK_SEGMENTS_MAX);
-	dev->max_segment_bytes =
-		min_t(size_t, dev->info->domain_attr->seg_max_size, UINT_MAX);
-	ret = fi_fabric(dev->info->fabric_attr, &dev->fabric, NULL);
-	return ret ?: fi_domain(dev->fabric, dev->info, &dev->domain, NULL);
 }
 
 static void kfbk_fabric_close_fid(struct kfid *fid)
@@ -69,16 +53,107 @@ static void kfbk_fabric_close_fid(struct kfid *fid)
 	WARN_ON_ONCE(fi_close(fid));
 }
 
+static void kfbk_route_close(struct kfbk_route *route)
+{
+	if (route->domain)
+		kfbk_fabric_close_fid(&route->domain->fid);
+	if (route->fabric)
+		kfbk_fabric_close_fid(&route->fabric->fid);
+	fi_freeinfo(route->info);
+	memset(route, 0, sizeof(*route));
+}
+
+static size_t kfbk_route_ctx_bytes(const struct fi_info *info)
+{
+	return round_up(offsetof(struct kfbk_ctx, fi) +
+				info->domain_attr->op_context_size,
+			8);
+}
+
+/* Memory and the disk's limits are of what was there at attach. */
+static bool kfbk_route_fits(const struct kfbk_device *dev,
+			    const struct fi_info *info)
+{
+	return kfbk_route_ctx_bytes(info) <= dev->ctx_bytes &&
+	       info->tx_attr->iov_limit >= dev->max_segments &&
+	       info->domain_attr->seg_max_size >= dev->max_segment_bytes &&
+	       info->ep_attr->max_msg_size >= dev->max_op_bytes;
+}
+
+static void kfbk_route_limit(struct kfbk_device *dev,
+			     const struct fi_info *info)
+{
+	dev->ctx_bytes = max(dev->ctx_bytes, kfbk_route_ctx_bytes(info));
+	dev->max_segments =
+		min_t(size_t, info->tx_attr->iov_limit, dev->max_segments);
+	dev->max_segment_bytes = min_t(size_t, info->domain_attr->seg_max_size,
+				       dev->max_segment_bytes);
+	dev->max_op_bytes =
+		min_t(size_t, info->ep_attr->max_msg_size, dev->max_op_bytes);
+}
+
+/* Leaves nothing when it fails. */
+static int kfbk_route_open(struct kfbk_device *dev, u32 index)
+{
+	struct kfbk_route *route = &dev->routes[index];
+	int ret = kfbk_route_get_info(
+		&dev->options, &dev->options.addresses[index], &route->info);
+
+	ret = ret ?: fi_fabric(route->info->fabric_attr, &route->fabric, NULL);
+	ret = ret
+		      ?: fi_domain(route->fabric, route->info, &route->domain,
+				   NULL);
+	if (ret)
+		kfbk_route_close(route);
+	return ret;
+}
+
+/* One that was not there at attach. */
+static int kfbk_route_open_late(struct kfbk_device *dev, u32 index)
+{
+	struct kfbk_route *route = &dev->routes[index];
+	int ret = kfbk_route_open(dev, index);
+
+	if (!ret && !kfbk_route_fits(dev, route->info)) {
+		kfbk_route_close(route);
+		ret = -EPROTONOSUPPORT;
+	}
+	return ret;
+}
+
+int kfbk_fabric_open(struct kfbk_device *dev)
+{
+	const struct kfbk_options *o = &dev->options;
+	int error = 0, ret;
+	bool any = false;
+	u32 i;
+
+	dev->max_segments = KFBK_SEGMENTS_MAX;
+	dev->max_segment_bytes = UINT_MAX;
+	dev->max_op_bytes = SIZE_MAX;
+	for (i = 0; i < o->n_addresses; i++) {
+		ret = kfbk_route_open(dev, i);
+		if (!ret) {
+			kfbk_route_limit(dev, dev->routes[i].info);
+			any = true;
+			continue;
+		}
+		error = error ?: ret;
+		/* A network that is away is tried again when it is wanted. */
+		if (ret == -EINVAL || ret == -ENOMEM)
+			return ret;
+		kfbk_info(dev, "there is no way to %s so far: %s\n",
+			  o->addresses[i].addr, fi_strerror(ret));
+	}
+	return any ? 0 : error;
+}
+
 void kfbk_fabric_close(struct kfbk_device *dev)
 {
-	if (dev->domain)
-		kfbk_fabric_close_fid(&dev->domain->fid);
-	if (dev->fabric)
-		kfbk_fabric_close_fid(&dev->fabric->fid);
-	fi_freeinfo(dev->info);
-	dev->domain = NULL;
-	dev->fabric = NULL;
-	dev->info = NULL;
+	u32 i;
+
+	for (i = 0; i < dev->options.n_addresses; i++)
+		kfbk_route_close(&dev->routes[i]);
 }
 
 static void kfbk_queue_has_event(struct fid_eq *eq, void *context)
@@ -106,14 +181,16 @@ static void kfbk_queue_has_space(struct fid_ep *ep, u64 dir, void *context)
 	kfbk_unlock(dev);
 }
 
-static int kfbk_queue_open_endpoint(struct kfbk_queue *q, struct fid_ep **ep)
+static int kfbk_queue_open_endpoint(struct kfbk_queue *q,
+				    const struct kfbk_route *route,
+				    struct fid_ep **ep)
 {
 	struct fi_space_handler space = { .fn = kfbk_queue_has_space,
 					  .context = q };
 	const u64 cq_flags = FI_TRANSMIT | FI_RECV | FI_SELECTIVE_COMPLETION;
 	int ret;
 
-	ret = fi_endpoint(q->dev->domain, q->dev->info, ep, q);
+	ret = fi_endpoint(route->domain, route->info, ep, q);
 	if (ret)
 		return ret;
 	ret = fi_ep_bind(*ep, &q->eq->fid, 0);
@@ -176,12 +253,15 @@ int kfbk_queue_connect(struct kfbk_queue *q, const u8 *hello, u32 len)
 		.signaling_vector = q->core.index,
 	};
 	struct kfbk_device *dev = q->dev;
+	struct kfbk_route *route = &dev->routes[q->core.address];
 	struct fid_ep *ep = NULL;
-	int ret;
+	int ret = 0;
 
-	ret = fi_eq_open(dev->fabric, &eq_attr, &q->eq, q);
-	ret = ret ?: fi_cq_open(dev->domain, &cq_attr, &q->cq, q);
-	ret = ret ?: kfbk_queue_open_endpoint(q, &ep);
+	if (!route->domain)
+		ret = kfbk_route_open_late(dev, q->core.address);
+	ret = ret ?: fi_eq_open(route->fabric, &eq_attr, &q->eq, q);
+	ret = ret ?: fi_cq_open(route->domain, &cq_attr, &q->cq, q);
+	ret = ret ?: kfbk_queue_open_endpoint(q, route, &ep);
 	if (ret)
 		return ret;
 	ret = kfbk_queue_choose_path(q, ep);

@@ -18,15 +18,21 @@ static struct kfbk_flush *kfbk_flush_of(struct kfb_initiator_flush *core)
 
 /* ---- what the core asks for ---------------------------------------------- */
 
+/* How the session's queues are reached. */
+static const struct fi_info *kfbk_flush_info(const struct kfb_initiator *i)
+{
+	return kfbk_of(i)->routes[i->queues[0]->address].info;
+}
+
 /* Of the provider: a connection may be gone when its session begins. */
 bool kfbk_flush_can_commit(struct kfb_initiator *i)
 {
-	return kfbk_of(i)->info->tx_attr->comp_levels & FI_COMMIT_COMPLETE;
+	return kfbk_flush_info(i)->tx_attr->comp_levels & FI_COMMIT_COMPLETE;
 }
 
 bool kfbk_flush_can_read_back(struct kfb_initiator *i)
 {
-	return kfbk_of(i)->info->ep_attr->flush_modes & FI_FLUSH_READBACK;
+	return kfbk_flush_info(i)->ep_attr->flush_modes & FI_FLUSH_READBACK;
 }
 
 int kfbk_flush_locate(struct kfb_initiator *i, const struct kfb_flush_range *at,

@@ -305,6 +305,18 @@ struct kfbk_cache {
 };
 
 /**
+ * struct kfbk_route - how one of the brick's addresses is reached
+ * @info: by what
+ * @fabric: what all queues at this address share
+ * @domain: of @fabric; all queues share it, too. NULL: it cannot be reached so far
+ */
+struct kfbk_route {
+	struct fi_info *info;
+	struct fid_fabric *fabric;
+	struct fid_domain *domain;
+};
+
+/**
  * struct kfbk_device - one attached range of a brick
  * @ref: see the head of this file
  * @release: what the last reference calls
@@ -359,12 +371,13 @@ struct kfbk_cache {
  * @path: over what the newest connection goes, or would
  * @interface: of @path; "" where that says nothing
  * @path_why: why it may not go there; the session work's
- * @fabric: what all queues share
- * @domain: of @fabric; all queues share it, too
- * @info: how the brick is reached
- * @ctx_bytes: of a &struct kfbk_ctx with its tail
+ * @routes: to options.n_addresses of them; the session work's after attach
+ * @told_address: the one that was last said to be in use; the session work's
+ * @ctx_bytes: of a &struct kfbk_ctx with its tail; as the three that follow, what
+ *	every route that was there at attach can do
  * @max_segments: of one operation
  * @max_segment_bytes: of each of them, at least a page
+ * @max_op_bytes: of all of them
  * @tags: of blk-mq
  * @disk: NULL until it is there
  */
@@ -424,12 +437,12 @@ struct kfbk_device {
 	enum kfb_path path;
 	char interface[FI_PATH_NAME_BYTES];
 	char path_why[KFBK_WHY_BYTES];
-	struct fid_fabric *fabric;
-	struct fid_domain *domain;
-	struct fi_info *info;
+	struct kfbk_route routes[KFB_CLIENT_ADDRESSES_MAX];
+	u32 told_address;
 	size_t ctx_bytes;
 	u32 max_segments;
 	u32 max_segment_bytes;
+	size_t max_op_bytes;
 
 	struct blk_mq_tag_set tags;
 	struct gendisk *disk;

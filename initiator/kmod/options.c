@@ -68,17 +68,27 @@ static const char *kfbk_option_take_reattach(const char *value,
 static const char *kfbk_option_take_addr(const char *value,
 					 struct kfbk_options *out)
 {
-	return kfbk_option_copy(out->addr, sizeof(out->addr), value);
+	struct kfbk_address *a = &out->addresses[out->n_addresses];
+
+	if (out->n_addresses == ARRAY_SIZE(out->addresses))
+		return "is there more than four times";
+	out->n_addresses++;
+	return kfbk_option_copy(a->addr, sizeof(a->addr), value);
 }
 
 static const char *kfbk_option_take_port(const char *value,
 					 struct kfbk_options *out)
 {
+	/* Of the newest address; one may also come before the first. */
+	struct kfbk_address *a =
+		&out->addresses[out->n_addresses ? out->n_addresses - 1 : 0];
 	u16 port;
 
+	if (*a->port)
+		return "is there twice";
 	if (kstrtou16(value, 10, &port) || !port)
 		return "must be a port number";
-	return kfbk_option_copy(out->port, sizeof(out->port), value);
+	return kfbk_option_copy(a->port, sizeof(a->port), value);
 }
 
 static const char *kfbk_option_take_provider(const char *value,
@@ -311,6 +321,8 @@ static const struct option kfbk_option_table[] = {
 #define ORDERS                                                 \
 	(BIT(OPT_ATTACH) | BIT(OPT_DETACH) | BIT(OPT_RESIZE) | \
 	 BIT(OPT_REATTACH))
+/* Each address has one. */
+#define REPEATABLE  (BIT(OPT_ADDR) | BIT(OPT_PORT))
 #define OF_DETACH   (BIT(OPT_DETACH) | BIT(OPT_INSTANCE) | BIT(OPT_FORCE))
 #define OF_RESIZE   (BIT(OPT_RESIZE) | BIT(OPT_INSTANCE) | BIT(OPT_BLOCKS))
 #define OF_REATTACH (BIT(OPT_REATTACH) | BIT(OPT_INSTANCE))
@@ -336,7 +348,7 @@ static int kfbk_option_take(char *word, struct kfbk_options *out, char *why,
 			 value ? "takes no value" : "needs a value");
 		return -EINVAL;
 	}
-	if (out->given & BIT(i)) {
+	if (out->given & BIT(i) & ~REPEATABLE) {
 		snprintf(why, why_bytes, "%s is there twice", word);
 		return -EINVAL;
 	}
@@ -397,7 +409,6 @@ int kfbk_options_parse(char *line, struct kfbk_options *out, char *why,
 		       size_t why_bytes)
 {
 	struct kfbk_options o = {
-		.port = DEFAULT_PORT,
 		.sector_bytes = 4096,
 		.queues = min_t(u32, num_online_cpus(), QUEUES_WANTED),
 		.reconnect_ms = DEFAULT_S * MSEC_PER_S,
@@ -407,12 +418,18 @@ int kfbk_options_parse(char *line, struct kfbk_options *out, char *why,
 	const char *wrong;
 	char *word;
 	int ret;
+	u32 i;
 
 	line = strim(line);
 	while ((word = strsep(&line, ",")) != NULL) {
 		ret = kfbk_option_take(word, &o, why, why_bytes);
 		if (ret)
 			return ret;
+	}
+	for (i = 0; i < o.n_addresses; i++) {
+		if (!*o.addresses[i].port)
+			strscpy(o.addresses[i].port, DEFAULT_PORT,
+				sizeof(o.addresses[i].port));
 	}
 	wrong = kfbk_option_check_all(&o);
 	if (wrong) {

@@ -8,6 +8,7 @@
  *	base=0x0,blocks=512,sector=4096,queues=4,thin,ro,reconnect_s=60,
  *	fail=io-error,uuid=...,timeout_s=10,retain_mb=64,map_cache=64,name=data,
  *	allow_untrusted_tcp
+ *	attach,addr=10.0.0.1,port=20149,addr=10.1.0.1,port=20149,...
  *	detach,instance=0,force
  *	resize,instance=0,blocks=1024
  *	reattach,instance=0
@@ -40,10 +41,20 @@ enum kfbk_order {
 };
 
 /**
+ * struct kfbk_address - where the brick can be reached
+ * @addr: numeric
+ * @port: decimal
+ */
+struct kfbk_address {
+	char addr[KFBK_ADDR_BYTES];
+	char port[KFBK_PORT_BYTES];
+};
+
+/**
  * struct kfbk_options - an order, as it was written
  * @order: what to do
- * @addr: numeric address of the brick
- * @port: its port
+ * @addresses: of the brick; all of its session is at one of them
+ * @n_addresses: how many
  * @provider: of kfabric
  * @client: the name the brick knows this client by; empty: none
  * @key: description of the logon key
@@ -67,8 +78,8 @@ enum kfbk_order {
  */
 struct kfbk_options {
 	enum kfbk_order order;
-	char addr[KFBK_ADDR_BYTES];
-	char port[KFBK_PORT_BYTES];
+	struct kfbk_address addresses[KFB_CLIENT_ADDRESSES_MAX];
+	u32 n_addresses;
 	char provider[KFBK_PROVIDER_BYTES];
 	char client[KFB_NAME_MAX + 1];
 	char key[KFBK_KEY_BYTES];

@@ -385,6 +385,21 @@ static void kfbk_session_say_lease(struct kfbk_device *dev)
 			NULL, 0);
 }
 
+/* Once for each time that it is another one. */
+static void kfbk_session_tell_address(struct kfbk_device *dev)
+{
+	u32 address = READ_ONCE(dev->core.client.address);
+	char url[KFBK_URL_BYTES];
+
+	if (address == dev->told_address)
+		return;
+	dev->told_address = address;
+	/* The attach says so itself. */
+	if (dev->disk)
+		kfbk_info_limited(dev, "goes on by %s\n",
+				  kfbk_address_text(dev, address, url));
+}
+
 /* The disk becomes what the client is. A move that is refused lets nothing in. */
 static void kfbk_session_settle(struct kfbk_device *dev)
 {
@@ -416,6 +431,8 @@ static void kfbk_session_settle(struct kfbk_device *dev)
 		kfbk_claim_settled(dev);
 	if (does & KFB_DISK_DO_UNQUIESCE) {
 		kfbk_unquiesce(dev, event == KFB_DISK_USABLE);
+		if (event == KFB_DISK_USABLE)
+			kfbk_session_tell_address(dev);
 		complete_all(&dev->first);
 	} else {
 		kfbk_quiesce(dev);
@@ -475,6 +492,7 @@ static int kfbk_session_init_core(struct kfbk_device *dev)
 			},
 			.random = kfbk_session_random_bytes,
 			.n_queues = o->queues,
+			.n_addresses = o->n_addresses,
 			.timeout_ms = o->timeout_ms,
 			/* Until the disk is there a loss is the end. */
 			.reconnect_ms = 0,

@@ -2,8 +2,8 @@
 /*
  * kfbrick: what a device says of itself, in /sys/block/kfbrickN/kfbrick.
  *
- * One value a file, but for retain, map_cache and counters, one queue a line. The
- * key is nowhere.
+ * One value a file, but for retain, map_cache, addresses, one a line, and counters, one
+ * queue a line. The key is nowhere.
  */
 #include <linux/blkdev.h>
 #include <linux/device.h>
@@ -66,13 +66,29 @@ KFBK_ATTR_RO(blocks);
 static ssize_t kfbk_brick_show(struct device *device,
 			       struct device_attribute *attr, char *buf)
 {
-	const struct kfbk_options *o = &kfbk_sysfs_dev(device)->options;
-	bool v6 = strchr(o->addr, ':');
+	struct kfbk_device *dev = kfbk_sysfs_dev(device);
+	u32 address = READ_ONCE(dev->core.client.address);
+	char url[KFBK_URL_BYTES];
 
-	return sysfs_emit(buf, "%s://%s%s%s:%s\n", o->provider, v6 ? "[" : "",
-			  o->addr, v6 ? "]" : "", o->port);
+	return sysfs_emit(buf, "%s\n", kfbk_address_text(dev, address, url));
 }
 KFBK_ATTR_RO(brick);
+
+/* All that the disk was attached with. */
+static ssize_t kfbk_addresses_show(struct device *device,
+				   struct device_attribute *attr, char *buf)
+{
+	struct kfbk_device *dev = kfbk_sysfs_dev(device);
+	char url[KFBK_URL_BYTES];
+	ssize_t len = 0;
+	u32 i;
+
+	for (i = 0; i < dev->options.n_addresses; i++)
+		len += sysfs_emit_at(buf, len, "%s\n",
+				     kfbk_address_text(dev, i, url));
+	return len;
+}
+KFBK_ATTR_RO(addresses);
 
 /* What keeps others from the data on its way: "wireguard wg0". */
 static ssize_t kfbk_path_show(struct device *device,
@@ -209,25 +225,16 @@ static ssize_t kfbk_map_cache_show(struct device *device,
 KFBK_ATTR_RO(map_cache);
 
 static struct attribute *kfbk_sysfs_attrs[] = {
-	&dev_attr_state.attr,
-	&dev_attr_name.attr,
-	&dev_attr_brick.attr,
-	&dev_attr_path.attr,
-	&dev_attr_client.attr,
-	&dev_attr_brick_uuid.attr,
-	&dev_attr_instance_id.attr,
-	&dev_attr_power_epoch.attr,
-	&dev_attr_flush_mode.attr,
-	&dev_attr_unsafe.attr,
-	&dev_attr_queues.attr,
-	&dev_attr_base.attr,
-	&dev_attr_blocks.attr,
-	&dev_attr_thin.attr,
-	&dev_attr_last_error.attr,
-	&dev_attr_counters.attr,
-	&dev_attr_retain.attr,
-	&dev_attr_map_cache.attr,
-	NULL,
+	&dev_attr_state.attr,	    &dev_attr_name.attr,
+	&dev_attr_brick.attr,	    &dev_attr_addresses.attr,
+	&dev_attr_path.attr,	    &dev_attr_client.attr,
+	&dev_attr_brick_uuid.attr,  &dev_attr_instance_id.attr,
+	&dev_attr_power_epoch.attr, &dev_attr_flush_mode.attr,
+	&dev_attr_unsafe.attr,	    &dev_attr_queues.attr,
+	&dev_attr_base.attr,	    &dev_attr_blocks.attr,
+	&dev_attr_thin.attr,	    &dev_attr_last_error.attr,
+	&dev_attr_counters.attr,    &dev_attr_retain.attr,
+	&dev_attr_map_cache.attr,   NULL,
 };
 
 static const struct attribute_group kfbk_sysfs_group = {

@@ -41,6 +41,7 @@ enum {
 	OPT_MAP_CACHE,
 	OPT_NAME,
 	OPT_RESIZE,
+	OPT_ADDRESS,
 };
 
 static const struct ctl_option options[] = {
@@ -61,6 +62,8 @@ static const struct ctl_option options[] = {
 			    "blocks, or bytes, mapped at one time; 0: all" },
 	[OPT_NAME] = { "name", 0, "NAME", "also /dev/kfbrick/NAME" },
 	[OPT_RESIZE] = { "resize", 0, "DISK", "let an attached disk grow" },
+	[OPT_ADDRESS] = { "address", 0, "URL",
+			  "the brick's on another network; may be repeated" },
 	{ NULL },
 };
 
@@ -85,8 +88,42 @@ static int add_address(struct ctl *ctl, FILE *order, const struct kfbl_url *url)
 		return ctl_fail(ctl, CTL_UNREACHED, -EHOSTUNREACH,
 				"name it by its address", "%s: %s", url->text,
 				gai_strerror(rc));
-	fprintf(order, "attach,addr=%s,port=%s", address, url->port);
+	fprintf(order, ",addr=%s,port=%s", address, url->port);
 	return CTL_DONE;
+}
+
+/* Where else the brick is: on the same kind of fabric, which need not be named. */
+static int add_other_address(struct ctl *ctl, FILE *order,
+			     const struct kfbl_url *first, const char *value)
+{
+	char text[KFBL_HOST_MAX + 32];
+	struct kfbl_url url;
+	char why[WHY_BYTES];
+
+	snprintf(text, sizeof(text), "%s%s%s",
+		 strstr(value, "://") ? "" : first->scheme->name,
+		 strstr(value, "://") ? "" : "://", value);
+	if (kfbl_url_parse(text, &url, why, sizeof(why)))
+		return ctl_usage(ctl, "--address: %s", why);
+	if (url.scheme != first->scheme)
+		return ctl_usage(ctl,
+				 "--address %s: a disk has one kind of fabric, "
+				 "and the brick's first address is of %s://",
+				 value, first->scheme->name);
+	return add_address(ctl, order, &url);
+}
+
+static int add_addresses(struct ctl *ctl, FILE *order,
+			 const struct ctl_args *args,
+			 const struct kfbl_url *first)
+{
+	int status = add_address(ctl, order, first);
+	int i;
+
+	for (i = 0; !status && i < args->n_repeated; i++)
+		status =
+			add_other_address(ctl, order, first, args->repeated[i]);
+	return status;
 }
 
 /* The key goes into the keyring of this process: the driver copies it there. */
@@ -237,7 +274,8 @@ static int make_order(struct ctl *ctl, FILE *order, const struct ctl_args *args,
 				 "no provider of the kernel speaks %s://; "
 				 "--provider names one that does",
 				 url->scheme->name);
-	status = add_address(ctl, order, url);
+	fputs("attach", order);
+	status = add_addresses(ctl, order, args, url);
 	if (status)
 		return status;
 	fprintf(order, ",provider=%s", provider);
@@ -352,10 +390,12 @@ const struct ctl_command ctl_cmd_attach = {
 		"maps them for itself alone and makes a disk, whose path is printed. The disk\n"
 		"outlives this command; brickctl detach takes it away. When the brick is lost,\n"
 		"requests wait for --reconnect-s (60) seconds, or with --fail never as long as it\n"
-		"takes.\n"
+		"takes. With --address the brick is looked for on another network, too, when\n"
+		"the disk's connections are lost.\n"
 		"\n"
 		"Example: brickctl attach verbs://10.0.0.1 --base 0x0 --size 10G",
 	.options = options,
+	.repeatable = "address",
 	.words_max = 1,
 	.changes = true,
 	.run = run_attach,

@@ -23,6 +23,7 @@ static const struct attribute {
 		BOOL,
 		NUMBERS, /* words name=N: an object */
 		LINES, /* lines of them: an array */
+		TEXTS, /* a text a line: an array */
 	} kind;
 } attributes[] = {
 	{ "state", TEXT },	  { "name", TEXT },
@@ -34,6 +35,7 @@ static const struct attribute {
 	{ "queues", COUNT },	  { "thin", BOOL },
 	{ "last_error", TEXT },	  { "retain", NUMBERS },
 	{ "map_cache", NUMBERS }, { "counters", LINES },
+	{ "addresses", TEXTS },
 };
 
 #define N_ATTRIBUTES (sizeof(attributes) / sizeof(attributes[0]))
@@ -79,14 +81,19 @@ static struct json_object *split_numbers(char *line)
 	return object;
 }
 
-static struct json_object *count_lines(const char *disk, const char *name)
+static struct json_object *read_lines(const char *disk,
+				      const struct attribute *a)
 {
 	struct json_object *array = json_object_new_array();
 	char text[TEXT_BYTES];
-	FILE *file = open_attribute(disk, name);
+	FILE *file = open_attribute(disk, a->name);
 
-	while (file && fgets(text, sizeof(text), file))
-		json_object_array_add(array, split_numbers(text));
+	while (file && fgets(text, sizeof(text), file)) {
+		text[strcspn(text, "\n")] = '\0';
+		json_object_array_add(
+			array, a->kind == TEXTS ? json_object_new_string(text)
+						: split_numbers(text));
+	}
 	if (file)
 		fclose(file);
 	return array;
@@ -104,9 +111,9 @@ static struct json_object *describe_disk(const char *disk)
 	for (i = 0; i < N_ATTRIBUTES; i++) {
 		const struct attribute *a = &attributes[i];
 
-		if (a->kind == LINES) {
+		if (a->kind == LINES || a->kind == TEXTS) {
 			json_object_object_add(object, a->name,
-					       count_lines(disk, a->name));
+					       read_lines(disk, a));
 			continue;
 		}
 		read_attribute(disk, a->name, text);

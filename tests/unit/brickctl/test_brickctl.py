@@ -127,6 +127,15 @@ class CommandLine(Case):
         self.assertEqual(called.read_text(), "-q kfbrick\n")
         self.assertIn(b"the kernel driver answers", done.stderr)
 
+    def test_attach_gives_the_driver_every_address(self):
+        order = self.folder / "order"
+        self.without_driver(
+            f"touch {order} /dev/kfbrick-control; "
+            f"mount --bind {order} /dev/kfbrick-control", *ATTACH,
+            "--address", "127.0.0.2", "--address", "verbs://127.0.0.3:5")
+        self.assertIn("attach,addr=127.0.0.1,port=20149,addr=127.0.0.2,port=20149,"
+                      "addr=127.0.0.3,port=5,provider=verbs,", order.read_text())
+
     def test_no_other_command_loads_it(self):
         called = self.folder / "called"
         self.without_driver(f"echo >>{called}; echo >/dev/kfbrick-control", "detach",
@@ -168,6 +177,9 @@ class CommandLine(Case):
                 "at most 8",
             ("attach", "verbs://127.0.0.1", "--size", "1", "--fail", "soon"):
                 "never or io-error",
+            (*ATTACH, "--address", "tcp://127.0.0.2"): "a disk has one kind of fabric",
+            (*ATTACH, "--address", "127.0.0.2:port"): "--address: ",
+            (*ATTACH, *("--address", "127.0.0.2") * 4): "--address: more than 3",
             ("detach",): "needs DISK",
             ("detach", "sda"): "is no disk of the driver",
             ("alloc", "0x0+0"): "no blocks",

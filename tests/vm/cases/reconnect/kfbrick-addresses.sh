@@ -1,0 +1,126 @@
+# SPDX-License-Identifier: BSD-2-Clause
+# shellcheck shell=dash
+# A brick on two networks, and a disk that knows both addresses. The network that the
+# disk is on is cut again and again under fio: it goes on by the other, and nobody is
+# told of an error. KFB_CUTS says how often; the pauses are printed.
+#
+# Both networks are tunnels over one wire (VXLAN: of a VLAN the kernel's RDMA core expects
+# tags that soft RoCE does not have); what goes down is the port of a bridge, for the
+# reason that kfbrick-cut has.
+# NEEDS: rdma nvdimm fio
+# MODULES: bridge dummy vxlan
+# KO: kfabric_core kfabric_verbs kfabric_tcp kfbrick
+# BIN: brickd brickctl
+# GUESTS: 2
+# NVDIMM: 160M persist=mem-ctrl
+# MEM: 1G
+# TIMEOUT: 3600
+
+LONG_S=300
+LEASE_S=20 # who does not answer is noticed in three eighths of it
+[ "$KIND" != debug ] || LEASE_S=90
+CUTS=${KFB_CUTS:-2}
+BRICK_IP=10.11.0.1
+SIZE_MIB=16
+NETS="10.11.0 10.12.0"
+
+own_host() {
+	if [ "$ROLE" = client ]; then echo 2; else echo 1; fi
+}
+
+# The shell's own ip knows no VXLAN.
+network() { # network N NET: a tunnel to the peer below a bridge, netN
+	/bin/ip link add "wire$1" type vxlan id "$1" remote "$(peer_ip)" \
+		dstport $((5000 + $1)) dev eth0 &&
+		ip link add "net$1" type bridge forward_delay 0 || return
+	for _port in "wire$1" "dummy$(($1 - 1))"; do
+		ip link set "$_port" mtu 4000 master "net$1" up || return
+	done
+	ip link set "net$1" mtu 4000 up &&
+		ip addr add "$2.$(own_host)/24" dev "net$1" || return
+	[ "$PROVIDER" != verbs ] || rxe_setup "rxe$1" "net$1"
+}
+
+networks_setup() {
+	modprobe -a bridge vxlan && modprobe dummy numdummies=2 || return
+	_n=0
+	for _net in $NETS; do
+		_n=$((_n + 1))
+		network $_n "$_net" || return
+	done
+	ip link set lo up && modprobe "kfabric_$PROVIDER"
+}
+
+server() {
+	dax=$(devdax_setup) || bail "a devdax namespace can be made"
+	configure_brick "$dax" "$BRICK_IP, $CARRIER://10.12.0.1" \
+		"lease-ms = ${LEASE_S}000"
+	check "devdax is formatted" brickd format "$dax" --force
+	check "brickd serves it" serve_brick || diag "$(cat $BRICK_LOG)"
+	announce serving
+	check "the client is done" wait_peer "done" 3500
+	check "brickd stops" stop_brick
+}
+
+network_in_use() {
+	case $(cat "$CTL/brick") in
+	*10.11.0.1*) echo 1 ;;
+	*) echo 2 ;;
+	esac
+}
+
+goes_on_by() { # goes_on_by NETWORK
+	[ "$(network_in_use)" = "$1" ] && state_is up
+}
+
+now_cs() {
+	cut -d' ' -f1 /proc/uptime | tr -d .
+}
+
+cut_once() { # the disk's network
+	_cut=$(network_in_use)
+	_since=$(now_cs)
+	ip link set "wire$_cut" down &&
+		wait_for $LONG_S goes_on_by $((3 - _cut)) && is_busy || return
+	echo "$(($(now_cs) - _since))0" >>/tmp/pauses
+	ip link set "wire$_cut" up
+}
+
+client() {
+	check "brickd serves" wait_peer serving $LONG_S || return
+	check "the driver loads" modprobe kfbrick || return
+	check "a disk is attached" attach_disk --size ${SIZE_MIB}M \
+		--queues 2 --reconnect-s 600 --retain-mb 8 \
+		--address 10.12.0.1 || return
+	check "it knows both addresses" test "$(grep -c : "$CTL/addresses")" = 2
+	check "it is at the first" goes_on_by 1
+	begin_load "$DISK" $SIZE_MIB
+	_i=0
+	while [ $_i -lt "$CUTS" ]; do
+		_i=$((_i + 1))
+		check "fio writes before cut $_i" is_busy || break
+		check "cut $_i is survived" cut_once ||
+			diag "$(cat "$CTL/state" "$CTL/last_error")"
+	done
+	check "fio has found no error" end_load
+	diag "fio was run $(cat /tmp/rounds) times; ms until writes went on:" \
+		"$(sort -n /tmp/pauses | paste -sd' ')"
+	check "it is detached" detach_disk
+	check "the first network is away" ip link set wire1 down
+	check "a disk is attached all the same" attach_disk \
+		--size ${SIZE_MIB}M --address 10.12.0.1 || return
+	check "it is at the second address" goes_on_by 2
+	check "what was written is read" dd if="$DISK" of=/dev/null bs=1M \
+		iflag=direct
+	check "it is detached" detach_disk
+	check "the driver unloads" rmmod kfbrick
+	check "no object is left open" wait_for 30 fabric_idle
+}
+
+check "the wire is up" net_setup || exit
+check "there are two networks" networks_setup || exit
+make_key
+check "the guests meet" meet up $LONG_S || exit
+$ROLE
+announce "done"
+check "the guests part" meet bye $LONG_S
