@@ -29,6 +29,7 @@
 #define CELL	 4096
 #define RUNS	 300
 #define LEASE_MS 9000
+#define NETWORKS 3
 
 struct write_op {
 	bool active;
@@ -61,7 +62,7 @@ static int alloc_owner[SIM_ALLOCS];
 static unsigned int runs = RUNS;
 static unsigned int seed;
 static unsigned int n_flushed, n_failed, n_died, n_resumed, n_renewed;
-static unsigned int n_refused;
+static unsigned int n_refused, n_moved;
 
 static uint64_t va_of(uint32_t block, uint32_t cell)
 {
@@ -327,8 +328,11 @@ static void pump_writes(void)
 static void pump(void)
 {
 	uint64_t session = r.c.session_id;
+	uint32_t address = r.links[0].address;
 
 	rig_run(&r);
+	n_moved += kfb_client_state(&r.c) == KFB_CLIENT_LIVE &&
+		   r.links[0].address != address;
 	n_renewed += session && r.c.session_id && session != r.c.session_id;
 	if (kfb_client_state(&r.c) == KFB_CLIENT_LIVE)
 		old_session = r.c.session_id;
@@ -381,6 +385,18 @@ static void take_over(uint32_t block)
 	}
 }
 
+/* A network goes, with the queues that are on it, or comes back. */
+static void network_changes(uint32_t address)
+{
+	uint32_t i;
+
+	r.mute ^= 1U << address;
+	for (i = 0; i < QUEUES && r.mute & 1U << address; i++) {
+		if (r.links[i].address == address)
+			rig_cut(&r, i);
+	}
+}
+
 static void something_happens(void)
 {
 	switch (rig_random(&r, 60)) {
@@ -423,6 +439,10 @@ static void something_happens(void)
 	case 12:
 		r.b.medium_fails |= !rig_random(&r, 3);
 		break;
+	case 13:
+		if (r.c.config.n_addresses)
+			network_changes(rig_random(&r, NETWORKS));
+		break;
 	default:
 		r.now_ms += rig_random(&r, 100);
 	}
@@ -438,6 +458,7 @@ static void begin(uint32_t number)
 	r.b.ack_is_placed = number % 2;
 	r.drop = number % 4 < 2;
 	r.c.config.reconnect_ms = KFB_CLIENT_FOREVER;
+	r.c.config.n_addresses = number % 5 < 2 ? NETWORKS : 0;
 	r.on_closed = on_closed;
 	r.on_fate = on_fate;
 	r.on_dead = on_dead;
@@ -465,6 +486,7 @@ static void end_in_peace(void)
 
 	r.cut_per_mille = 0;
 	r.unreachable = false;
+	r.mute = 0;
 	if (r.b.medium_fails)
 		sim_restart(&r.b);
 	for (i = 0; i < 200; i++) {
@@ -513,10 +535,11 @@ static void whatever_happens_nothing_is_lost_in_silence(void **state)
 	}
 	/* It has seen all it is about. */
 	printf("# seed %u: %u flushes, %u failed, %u mappings died, %u cuts, "
-	       "%u new sessions\n",
-	       first, n_flushed, n_failed, n_died, n_resumed, n_renewed);
+	       "%u new sessions, %u at another address\n",
+	       first, n_flushed, n_failed, n_died, n_resumed, n_renewed,
+	       n_moved);
 	assert_true(n_flushed > runs && n_failed > runs / 4);
-	assert_true(n_died && n_resumed && n_renewed && n_refused);
+	assert_true(n_died && n_resumed && n_renewed && n_refused && n_moved);
 }
 
 int main(int argc, char **argv)
