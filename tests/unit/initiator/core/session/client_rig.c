@@ -184,6 +184,7 @@ static void do_connect(struct rig *r, const struct kfb_client_action *action)
 		return;
 	}
 	link->address = action->address;
+	link->silent = false;
 	link->unheard = r->mute & 1U << action->address;
 	if (link->unheard) {
 		link->open = true;
@@ -286,8 +287,13 @@ static enum rig_cut cut_of(struct rig *r, const struct kfb_message *message)
 	enum rig_cut cut = r->cut;
 	struct kfb_request req;
 
-	if (r->cut_per_mille && rig_random(r, 1000) < r->cut_per_mille)
-		return RIG_CUT_REQUEST + rig_random(r, 3);
+	if (r->cut_per_mille && rig_random(r, 1000) < r->cut_per_mille) {
+		cut = RIG_CUT_REQUEST + rig_random(r, 3);
+		/* Without a lease there are no PINGs to notice it. */
+		return cut == RIG_CUT_SILENCE && !r->b.lease_ms
+			       ? RIG_CUT_REQUEST
+			       : cut;
+	}
 	if (cut == RIG_CUT_NONE)
 		return cut;
 	assert_int_equal(kfb_decode_request(message->data, message->len, &req),
@@ -310,7 +316,10 @@ static void deliver(struct rig *r, uint32_t queue,
 	int rc;
 
 	kfb_engine_sent(&r->c.queues[queue].engine, message->tx);
-	if (cut == RIG_CUT_SILENCE)
+	/* A connection loses nothing and goes on. */
+	if (cut == RIG_CUT_SILENCE && r->cut_per_mille)
+		link->silent = true;
+	if (cut == RIG_CUT_SILENCE || link->silent)
 		return;
 	if (r->is_squatted[queue]) {
 		len = squat_message(r, message->data, message->len, out);

@@ -23,6 +23,7 @@ enum rig_cut {
 
 struct rig_link {
 	bool open;
+	bool silent; /* of no use any more, and nobody notices */
 	bool unheard; /* nothing answers where it is being connected */
 	uint32_t address; /* the one it was connected to last */
 	uint64_t session;

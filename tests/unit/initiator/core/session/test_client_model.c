@@ -493,7 +493,9 @@ static void end_in_peace(void)
 		r.now_ms += 100;
 		pump();
 	}
-	assert_int_equal(kfb_client_state(&r.c), KFB_CLIENT_LIVE);
+	if (kfb_client_state(&r.c) != KFB_CLIENT_LIVE)
+		fail_msg("seed %u: %s in peace", seed,
+			 kfb_client_state_name(kfb_client_state(&r.c)));
 	if (flushing)
 		fail_msg("seed %u: a flush does not end", seed);
 	/* A session that ended unnoticed is noticed now. */
