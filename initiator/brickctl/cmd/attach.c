@@ -207,7 +207,7 @@ int ctl_disk_order(struct ctl *ctl, const char *disk, const char *order,
 	status = ctl_disk_number(ctl, disk, &number);
 	if (status)
 		return status;
-	snprintf(path, sizeof(path), DEVICE "%u", number);
+	snprintf(path, sizeof(path), DEVICE DISK "%u", number);
 	snprintf(line, sizeof(line), "%s,instance=%u%s", order, number, flags);
 	status = ctl_control(ctl, path, line, answer);
 	if (status || !ctl->json)

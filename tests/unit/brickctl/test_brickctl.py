@@ -127,12 +127,28 @@ class CommandLine(Case):
         self.assertEqual(called.read_text(), "-q kfbrick\n")
         self.assertIn(b"the kernel driver answers", done.stderr)
 
+    def with_driver(self, order, *words):
+        """brickctl on a machine of its own, where the driver's device is a file."""
+        order.write_text("")
+        user = ["--map-root-user"] if os.geteuid() else []
+        return subprocess.run(
+            ["unshare", "--mount", *user, "sh", "-ec",
+             "mount -t tmpfs none /dev; touch /dev/kfbrick-control; "
+             'mount --bind "$1" /dev/kfbrick-control; shift; exec "$@"',
+             "sh", order, BRICKCTL, *words],
+            capture_output=True, timeout=COMMAND_S, check=False, env=self.env)
+
+    def test_an_order_about_a_disk_names_it(self):
+        order = self.folder / "order"
+        for command in "detach", "reattach":
+            done = self.with_driver(order, command, "/dev/kfbrick7", "--json")
+            self.assertEqual(read_json(done.stdout), {f"{command}ed": "/dev/kfbrick7"})
+            self.assertEqual(order.read_text(), f"{command},instance=7")
+
     def test_attach_gives_the_driver_every_address(self):
         order = self.folder / "order"
-        self.without_driver(
-            f"touch {order} /dev/kfbrick-control; "
-            f"mount --bind {order} /dev/kfbrick-control", *ATTACH,
-            "--address", "127.0.0.2", "--address", "verbs://127.0.0.3:5")
+        self.with_driver(order, *ATTACH, "--address", "127.0.0.2",
+                         "--address", "verbs://127.0.0.3:5")
         self.assertIn("attach,addr=127.0.0.1,port=20149,addr=127.0.0.2,port=20149,"
                       "addr=127.0.0.3,port=5,provider=verbs,", order.read_text())
 

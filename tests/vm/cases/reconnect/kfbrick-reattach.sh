@@ -288,7 +288,8 @@ birth() {
 	check "birth: the brick is back" serve_brick
 	check "birth: another client writes a block" other_gets_it
 	check "birth: the disk is not taken up again" refused "changed hands"
-	check "birth: it is dead" state_is dead
+	# Lossy, until its session is over too.
+	check "birth: it is dead" wait_for $LONG_S state_is dead
 	check "birth: and stays so" refused "blocks are another client's"
 	check_fails "birth: detaching says what is lost" detach_disk
 	check "birth: the other client's bytes are there" eval \
