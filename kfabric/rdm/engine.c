@@ -502,8 +502,7 @@ static bool kfir_own_by_work(struct kfir_ep *ep)
 	yes = ep->owner == KFIR_NOBODY && !ep->claims;
 	if (yes)
 		ep->owner = KFIR_WORK;
-	else
-		ep->passed_by = true;
+	ep->passed_by = !yes;
 	spin_unlock_irq(&ep->lock);
 	return yes;
 }
@@ -559,7 +558,6 @@ void kfir_own_end(struct kfir_ep *ep)
 {
 	kfir_assert_owned(ep);
 	spin_lock_irq(&ep->lock);
-	ep->passed_by = false;
 	ep->owner = KFIR_NOBODY;
 	kfir_kick_locked(ep);
 	spin_unlock_irq(&ep->lock);
@@ -570,8 +568,10 @@ void kfir_own_end(struct kfir_ep *ep)
 static bool kfir_own_locked(struct kfir_ep *ep, enum kfir_owner as)
 {
 	lockdep_assert_held(&ep->lock);
-	if (ep->owner != KFIR_NOBODY || ep->claims || ep->closed ||
-	    ep->ending || !smp_load_acquire(&ep->listening))
+	/* Else those who post and receive all the time keep the work waiting. */
+	if (ep->owner != KFIR_NOBODY || ep->claims || ep->passed_by)
+		return false;
+	if (ep->closed || ep->ending || !smp_load_acquire(&ep->listening))
 		return false;
 	if (as == KFIR_UPCALL && ep->in_work)
 		return false;
@@ -610,13 +610,13 @@ static bool kfir_disown(struct kfir_ep *ep, bool enough)
 
 	spin_lock_irqsave(&ep->lock, irq);
 	news = kfir_has_news_locked(ep);
-	over = !news || enough || ep->left || ep->claims || ep->closed;
+	over = !news || enough || ep->left || ep->claims || ep->passed_by ||
+	       ep->closed;
 	if (over) {
 		if (news || ep->left || ep->passed_by)
 			kfir_kick_locked(ep);
 		else if (kfir_is_busy(ep))
 			kfir_tick_locked(ep);
-		ep->passed_by = false;
 		ep->left = false;
 		ep->owner = KFIR_NOBODY;
 	}

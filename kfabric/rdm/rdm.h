@@ -281,7 +281,7 @@ struct kfir_ep {
 	bool closed; /* never kick again */
 	enum kfir_owner owner;
 	unsigned int claims; /* of those who wait to be it: they go first */
-	bool passed_by; /* the work found another owner */
+	bool passed_by; /* the work found another owner, and is the next */
 	bool came_room; /* the inner provider takes more again */
 	bool came_receive; /* posted while messages waited for one */
 	unsigned long run_at; /* jiffies: when the work runs, or earlier */

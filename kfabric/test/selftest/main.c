@@ -84,6 +84,7 @@ static const struct st_group st_rdm_groups[] = {
 	{ "cancel", st_test_rdm_cancel },
 	{ "peer", st_test_rdm_peer },
 	{ "context", st_test_rdm_context },
+	{ "busy", st_test_rdm_busy, .layer = true },
 	{ "hostile", st_test_rdm_hostile, .layer = true },
 	{ "idle", st_test_rdm_idle, true, true },
 	{ "removal", st_test_rdm_removal, true, true },

@@ -1,0 +1,94 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/*
+ * Selftest: unconnected endpoints that have much to do: how long a post may take, and
+ * what else goes on meanwhile. Where times are asked for the engine is to be made slow
+ * (the case kfabric-rdm-races), else they say nothing.
+ */
+#include <linux/delay.h>
+#include <linux/kthread.h>
+#include <linux/ktime.h>
+#include <linux/sched.h>
+
+#include "st.h"
+
+#define BASE	 ST_ROOM_BASE
+#define FLOOD	 (ST_ROOM_OPS - 1) /* messages: more than a connection's buffers */
+#define POSTS	 230 /* one behind the other */
+#define BEGUN	 10 /* of these, before anything is asked for */
+#define SOON_MS	 500
+#define QUICK_MS 20
+
+static u64 st_ms_since(ktime_t begin)
+{
+	return ktime_to_ms(ktime_sub(ktime_get(), begin));
+}
+
+/* ---- who posts all the time --------------------------------------------------- */
+
+/* Posts again and again, to a peer that takes no more. */
+struct busy_poster {
+	struct st_node *from;
+	fi_addr_t to;
+	unsigned int posts;
+	struct completion begun;
+};
+
+static int st_busy_post(void *arg)
+{
+	struct busy_poster *p = arg;
+	ktime_t begin;
+
+	while (!kthread_should_stop()) {
+		begin = ktime_get();
+		if (p->posts < POSTS &&
+		    !fi_inject(p->from->ep, "busy", 4, p->to))
+			p->posts++;
+		if (p->posts == BEGUN)
+			complete(&p->begun);
+		/* Another one is the engine, and the queue soon full. */
+		if (!st_ms_since(begin))
+			usleep_range(1000, 2000);
+	}
+	return 0;
+}
+
+/* What only the work does is done, however much is posted. */
+static noinline_for_stack void st_busy_cancel(struct st *st, struct st_duo *d)
+{
+	struct busy_poster p = { .from = &d->a, .to = d->to_b };
+	struct st_op *op = d->r.tx[FLOOD - 1];
+	struct task_struct *poster;
+	ktime_t begin;
+	int i, ret = 0;
+	u64 ms;
+
+	init_completion(&p.begun);
+	for (i = 0; i < FLOOD; i++)
+		ret = ret
+			      ?: st_node_send(&d->a, d->r.tx[i], d->r.src, BASE,
+					      d->to_b);
+	CHECK_EQ(st, ret, 0, "more is sent than a peer takes");
+	st_cq_drain(d->a.cq, ST_QUIET_MS);
+	poster = kthread_run(st_busy_post, &p, "kfi-poster");
+	if (!CHECK(st, !IS_ERR(poster), "somebody posts all the time"))
+		return;
+	wait_for_completion(&p.begun);
+	begin = ktime_get();
+	ret = fi_cancel(&d->a.ep->fid, &op->ctx);
+	ret = st_op_result(d->a.cq, op, ret);
+	ms = st_ms_since(begin);
+	CHECK_EQ(st, ret, ECANCELED, "a send is canceled meanwhile");
+	kthread_stop(poster);
+	CHECKF(st, ms < SOON_MS, "it has ended soon: in %llu ms, %u posts", ms,
+	       p.posts);
+}
+
+void st_test_rdm_busy(struct st *st)
+{
+	struct st_duo d = {};
+
+	if (st_duo_open(&d, st))
+		st_busy_cancel(st, &d);
+	st_duo_close(&d);
+	CHECK(st, st_settled(st), "nothing is left of them");
+}
