@@ -238,16 +238,13 @@ static bool kfir_is_fenced(const struct kfir_conn *conn,
 	       !list_empty(&conn->flying);
 }
 
-/* An operation that is not to be sent is ended; false: by the work. */
-static bool kfir_refuse(struct kfir_op *op, int err)
+/* What a post must not do for a peer the work does, and at once. */
+static bool kfir_leave_peer(struct kfir_ep *ep, struct kfir_peer *peer)
 {
-	struct kfir_ep *ep = op->ctx->ep;
-
-	if (ep->owner == KFIR_POST) {
-		ep->left = true;
+	if (ep->owner != KFIR_POST)
 		return false;
-	}
-	kfir_finish(op, err, 0);
+	kfir_peer_busy(ep, peer);
+	ep->left = true;
 	return true;
 }
 
@@ -267,10 +264,8 @@ static void kfir_send_on(struct kfir_conn *conn)
 	int err;
 
 	kfir_assert_owned(ep);
-	if (ep->owner == KFIR_POST && conn->nr_requests) {
-		ep->left = true;
+	if (conn->nr_requests && kfir_leave_peer(ep, peer))
 		return;
-	}
 	for (;;) {
 		op = list_first_entry_or_null(&peer->sends, struct kfir_op,
 					      base.node);
@@ -285,8 +280,9 @@ static void kfir_send_on(struct kfir_conn *conn)
 			return;
 		err = kfir_begin(conn, op);
 		if (err) {
-			if (!kfir_refuse(op, err))
+			if (kfir_leave_peer(ep, peer))
 				return;
+			kfir_finish(op, err, 0);
 			continue;
 		}
 		if (kfir_send_piece(conn, op)) {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
  * Selftest: unconnected endpoints that have much to do: how long a post may take, and
- * what else goes on meanwhile. Where times are asked for the engine is to be made slow
- * (the case kfabric-rdm-races), else they say nothing.
+ * what else goes on meanwhile. Times say something when the engine is made slow, as
+ * the case kfabric-rdm-races does.
  */
 #include <linux/delay.h>
 #include <linux/kthread.h>
@@ -12,10 +12,11 @@
 #include "st.h"
 
 #define BASE	 ST_ROOM_BASE
-#define FLOOD	 (ST_ROOM_OPS - 1) /* messages: more than a connection's buffers */
+#define FLOOD	 (ST_ROOM_OPS - 1) /* messages: more than a connection takes */
 #define POSTS	 230 /* one behind the other */
 #define BEGUN	 10 /* of these, before anything is asked for */
 #define SOON_MS	 500
+#define TRIES	 20
 #define QUICK_MS 20
 
 static u64 st_ms_since(ktime_t begin)
@@ -23,7 +24,7 @@ static u64 st_ms_since(ktime_t begin)
 	return ktime_to_ms(ktime_sub(ktime_get(), begin));
 }
 
-/* ---- who posts all the time --------------------------------------------------- */
+/* ---- who posts all the time ------------------------------------------------ */
 
 /* Posts again and again, to a peer that takes no more. */
 struct busy_poster {
@@ -83,12 +84,37 @@ static noinline_for_stack void st_busy_cancel(struct st *st, struct st_duo *d)
 	       p.posts);
 }
 
+/* ---- what a post leaves to others ----------------------------------------- */
+
+/* A context that the peer does not have: the post sees it, and may not
+ * complete. */
+static noinline_for_stack void st_busy_refused(struct st *st, struct st_duo *d)
+{
+	fi_addr_t beyond = fi_rx_addr(d->to_b, 1, ST_CTX_BITS);
+	struct st_op *op = d->r.tx[0];
+	int i, ret, refused = 0, quick = 0;
+	ktime_t begin;
+
+	CHECK_EQ(st, st_pass(&d->r, &d->a, &d->b, d->to_b, 10), 0,
+		 "a message arrives");
+	for (i = 0; i < TRIES; i++) {
+		begin = ktime_get();
+		ret = st_node_send(&d->a, op, d->r.src, 10, beyond);
+		refused += st_op_result(d->a.cq, op, ret) == EADDRNOTAVAIL;
+		quick += st_ms_since(begin) < QUICK_MS;
+	}
+	CHECK_EQ(st, refused, TRIES, "messages that cannot be sent end so");
+	CHECKF(st, quick >= TRIES / 2, "and at once: %d of %d", quick, TRIES);
+}
+
 void st_test_rdm_busy(struct st *st)
 {
 	struct st_duo d = {};
 
-	if (st_duo_open(&d, st))
+	if (st_duo_open(&d, st)) {
+		st_busy_refused(st, &d);
 		st_busy_cancel(st, &d);
+	}
 	st_duo_close(&d);
 	CHECK(st, st_settled(st), "nothing is left of them");
 }

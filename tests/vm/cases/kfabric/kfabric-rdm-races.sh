@@ -20,7 +20,7 @@ probe clear
 probe delay kfir_send_all 5
 probe delay kfir_engine 1
 selftest provider="rdm;loop" only=busy
-check "peers were looked at slowly" probed_above kfir_send_all 30
+check "peers were looked at slowly" probed_above kfir_send_all 10
 probe_end
 check "the layer unloads" wait_for 30 rmmod kfabric_rdm
 check "the provider unloads" wait_for 30 rmmod kfabric_loop
