@@ -17,6 +17,11 @@
 
 #define KFIR_PASSES 4 /* of one run, while connections want to be looked at */
 
+/* Of a post or an upcall, which leave the rest to the work. */
+#define KFIR_TAKES 64 /* operations that were posted */
+#define KFIR_LOOKS \
+	8 /* peers that they are for, or that something has come from */
+
 static void kfir_kick_locked(struct kfir_ep *ep)
 {
 	lockdep_assert_held(&ep->lock);
@@ -81,6 +86,15 @@ void kfir_finish(struct kfir_op *op, int err, int prov_errno)
 	kfi_post_done(post, &op->base);
 }
 
+/* One step less of those that a post or an upcall may do. */
+static bool kfir_may_go_on(unsigned int *steps)
+{
+	if (!*steps)
+		return false;
+	--*steps;
+	return true;
+}
+
 /* ---- what others have queued ------------------------------------------- */
 
 static void kfir_take_slot(struct kfir_slot *slot)
@@ -108,6 +122,19 @@ void kfir_take_done(struct kfir_ep *ep)
 		list_del_init(&slot->node);
 		kfir_take_slot(slot);
 	}
+}
+
+/*
+ * The peer of an operation; NULL: it takes memory to have one, or whoever may have
+ * interrupts off has done enough.
+ */
+static struct kfir_peer *kfir_peer_of(struct kfir_ep *ep,
+				      const struct kfir_op *op)
+{
+	if (kfir_may_sleep(ep))
+		return kfir_peer_get(ep, &op->name);
+	return kfir_may_go_on(&ep->takes) ? kfir_peer_find(ep, &op->name)
+					  : NULL;
 }
 
 /* What is left to the work is again before what was posted meanwhile. */
@@ -138,10 +165,7 @@ static bool kfir_take_posted(struct kfir_ctx *ctx)
 	list_splice_tail_init(&ctx->posted, &posted);
 	spin_unlock_irqrestore(&ctx->post.lock, irq);
 	list_for_each_entry_safe(op, next, &posted, base.node) {
-		if (kfir_may_sleep(ep))
-			peer = kfir_peer_get(ep, &op->name);
-		else
-			peer = kfir_peer_find(ep, &op->name);
+		peer = kfir_peer_of(ep, op);
 		if (!peer && !kfir_may_sleep(ep)) {
 			kfir_leave_posts(ctx, &posted);
 			return false;
@@ -282,6 +306,11 @@ static void kfir_look_busy(struct kfir_ep *ep, bool all, bool check)
 	list_splice_init(&ep->busy, &busy);
 	while ((peer = list_first_entry_or_null(&busy, struct kfir_peer,
 						busy))) {
+		if (!kfir_may_sleep(ep) && !kfir_may_go_on(&ep->looks)) {
+			list_splice(&busy, &ep->busy);
+			ep->left = true;
+			return;
+		}
 		list_move_tail(&peer->busy, &ep->stalled);
 		if (check)
 			kfir_peer_check(peer);
@@ -576,6 +605,8 @@ static bool kfir_own_locked(struct kfir_ep *ep, enum kfir_owner as)
 	if (as == KFIR_UPCALL && ep->in_work)
 		return false;
 	ep->owner = as;
+	ep->takes = KFIR_TAKES;
+	ep->looks = KFIR_LOOKS;
 	return true;
 }
 

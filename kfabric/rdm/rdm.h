@@ -290,6 +290,7 @@ struct kfir_ep {
 	struct list_head ctxs;
 	struct kfir_ctx *rx[KFI_CTX_MAX]; /* that are open, by number */
 	bool left; /* to the work: something that only it can do */
+	unsigned int takes, looks; /* that a post or an upcall may do yet */
 	bool hungry; /* messages wait for receives; posts read it */
 	struct hlist_head peers[KFIR_HASH_SIZE];
 	struct kfir_peer *last_peer; /* that was looked for, or NULL */

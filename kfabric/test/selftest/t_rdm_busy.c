@@ -5,19 +5,25 @@
  * the case kfabric-rdm-races does.
  */
 #include <linux/delay.h>
+#include <linux/jiffies.h>
 #include <linux/kthread.h>
 #include <linux/ktime.h>
 #include <linux/sched.h>
+#include <linux/slab.h>
 
 #include "st.h"
 
 #define BASE	 ST_ROOM_BASE
+#define QUEUE	 16 /* operations of a peer */
 #define FLOOD	 (ST_ROOM_OPS - 1) /* messages: more than a connection takes */
 #define POSTS	 230 /* one behind the other */
 #define BEGUN	 10 /* of these, before anything is asked for */
 #define SOON_MS	 500
 #define TRIES	 20
 #define QUICK_MS 20
+#define PEERS	 40
+#define ROUNDS	 5
+#define POST_MS	 100 /* half of the peers, if to look at one takes 5 */
 
 static u64 st_ms_since(ktime_t begin)
 {
@@ -107,14 +113,116 @@ static noinline_for_stack void st_busy_refused(struct st *st, struct st_duo *d)
 	CHECKF(st, quick >= TRIES / 2, "and at once: %d of %d", quick, TRIES);
 }
 
+/* ---- many peers ----------------------------------------------------------- */
+
+struct busy_peer {
+	struct st_node node;
+	struct st_op *tx, *rx;
+	fi_addr_t number;
+};
+
+struct busy {
+	struct st *st;
+	struct st_node hub;
+	struct busy_peer peers[PEERS];
+	u8 bytes[BASE];
+};
+
+static int st_busy_open(struct busy *b)
+{
+	struct busy_peer *p;
+	int ret = st_node_open(&b->hub, b->st, 0, 0);
+
+	b->st->queue_size = QUEUE;
+	for (p = b->peers; p < b->peers + PEERS && !ret; p++) {
+		p->tx = st_op_new(b->st);
+		p->rx = st_op_new(b->st);
+		ret = p->tx && p->rx ? 0 : -ENOMEM;
+		ret = ret ?: st_node_open(&p->node, b->st, 0, 0);
+		if (!ret)
+			p->number = st_node_knows(&b->hub, &p->node);
+	}
+	b->st->queue_size = 0;
+	return ret;
+}
+
+static void st_busy_close(struct busy *b)
+{
+	struct busy_peer *p;
+
+	for (p = b->peers; p < b->peers + PEERS; p++)
+		st_node_close(&p->node);
+	st_node_close(&b->hub);
+	for (p = b->peers; p < b->peers + PEERS; p++) {
+		kfree(p->tx);
+		kfree(p->rx);
+	}
+}
+
+/* A message to each of them, of which only the last post says that it is the
+ * last. */
+static int st_busy_round(struct busy *b, u64 *ms)
+{
+	struct fi_msg msg = { .buf = fi_buf_linear(b->bytes, 8) };
+	struct busy_peer *p, *last = b->peers + PEERS - 1;
+	ktime_t begin;
+	int ret = 0;
+
+	for (p = b->peers; p <= last && !ret; p++) {
+		ret = st_node_recv(&p->node, p->rx, b->bytes, BASE);
+		st_op_reset(p->tx);
+		msg.addr = p->number;
+		msg.context = &p->tx->ctx;
+		begin = ktime_get();
+		ret = ret
+			      ?: fi_sendmsg(b->hub.ep, &msg,
+					    p < last ? FI_MORE : 0);
+	}
+	*ms = st_ms_since(begin);
+	for (p = b->peers; p <= last; p++) {
+		ret = st_op_result(b->hub.cq, p->tx, ret);
+		ret = st_op_result(p->node.cq, p->rx, ret);
+	}
+	/* Nobody is the engine when the next one is posted. */
+	schedule_timeout_uninterruptible(msecs_to_jiffies(ST_QUIET_MS));
+	return ret;
+}
+
+/* Who posts may have interrupts off, and does not serve all peers of the
+ * endpoint. */
+static noinline_for_stack void st_busy_budget(struct st *st, struct busy *b)
+{
+	int i, ret = 0, quick = 0;
+	u64 ms, most = 0;
+
+	ret = st_busy_round(b, &ms);
+	CHECKF(st, !ret, "an endpoint talks to %d peers: %d", PEERS, ret);
+	for (i = 0; i < ROUNDS && !ret; i++) {
+		ret = st_busy_round(b, &ms);
+		quick += ms < POST_MS;
+		most = max(most, ms);
+	}
+	CHECKF(st, !ret && quick > ROUNDS / 2,
+	       "a post does not do the work of many: %d of %d quick, %llu ms",
+	       quick, ROUNDS, most);
+}
+
 void st_test_rdm_busy(struct st *st)
 {
 	struct st_duo d = {};
+	struct busy *b = kvzalloc(sizeof(*b), GFP_KERNEL);
 
 	if (st_duo_open(&d, st)) {
 		st_busy_refused(st, &d);
 		st_busy_cancel(st, &d);
 	}
 	st_duo_close(&d);
+	if (b) {
+		b->st = st;
+		if (CHECK_EQ(st, st_busy_open(b), 0, "many endpoints open"))
+			st_busy_budget(st, b);
+		st_busy_close(b);
+	}
+	kvfree(b);
 	CHECK(st, st_settled(st), "nothing is left of them");
 }
