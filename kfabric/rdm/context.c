@@ -5,7 +5,8 @@
  *
  * Context: process. Who opens, enables or closes one is the engine meanwhile, and
  *	closing does a part of its work: so memory is allocated as it does.
- * Locking: see rdm.h; kfir_own() sleeps, and no lock is held around it.
+ * Locking: see rdm.h; kfir_own() sleeps, and no lock is held around it. While a
+ *	context that closes waits for others it is not the engine.
  * Lifetime: when a context is closed nothing of the endpoint points to it, nor to an
  *	operation of it. Pieces that are under way may be sent from the memory of
  *	their operation: closing waits for them, or ends their connection.
@@ -83,22 +84,6 @@ static void kfir_end_lent(struct kfir_ctx *ctx, struct kfir_conn *conn)
 	kfir_conn_end(conn);
 }
 
-/* A peer that keeps the rules has buffers for it, so that it does not take long. */
-static void kfir_settle_sends(struct kfir_ctx *ctx)
-{
-	unsigned long until = jiffies + msecs_to_jiffies(KFIR_SETTLE_MS);
-	struct kfir_op *op;
-
-	while ((op = kfir_lent_send(ctx))) {
-		if (op->conn->broken || time_after(jiffies, until)) {
-			kfir_end_lent(ctx, op->conn);
-			continue;
-		}
-		schedule_timeout_uninterruptible(1);
-		kfir_take_done(ctx->ep);
-	}
-}
-
 /* It ends now, and pieces of it that are under way are nobody's. */
 static void kfir_abandon_send(struct kfir_op *op)
 {
@@ -122,6 +107,38 @@ static void kfir_abandon_send(struct kfir_op *op)
 		kfir_finish(op, ECANCELED, 0);
 }
 
+/* Nothing more of its sends is handed over; those that have not begun end now. */
+static void kfir_hold_sends(struct kfir_ctx *ctx)
+{
+	struct kfir_op *op, *next;
+
+	ctx->holds = true;
+	list_for_each_entry_safe(op, next, &ctx->sends, send.node)
+		if (!op->pieces)
+			kfir_abandon_send(op);
+	kfir_look_at_stalled(ctx->ep);
+}
+
+/*
+ * A peer that keeps the rules has buffers for what is lent, so that it does not take
+ * long. Others are served meanwhile.
+ */
+static void kfir_settle_sends(struct kfir_ctx *ctx)
+{
+	unsigned long until = jiffies + msecs_to_jiffies(KFIR_SETTLE_MS);
+	struct kfir_op *op;
+
+	while ((op = kfir_lent_send(ctx))) {
+		if (op->conn->broken || time_after(jiffies, until)) {
+			kfir_end_lent(ctx, op->conn);
+			continue;
+		}
+		kfir_own_end(ctx->ep);
+		schedule_timeout_uninterruptible(1);
+		kfir_own(ctx->ep);
+	}
+}
+
 /* Those that have begun go back, and with what waits nothing is done. */
 static void kfir_abandon_receives(struct kfir_ctx *ctx)
 {
@@ -142,7 +159,8 @@ static void kfir_ctx_end(struct kfir_ctx *ctx)
 	struct kfir_op *op, *next;
 
 	kfir_assert_owned(ep);
-	/* Nothing is posted any more, so that nobody else changes the list. */
+	/* Nothing is posted any more, so that only owners change the list. */
+	kfir_hold_sends(ctx);
 	kfir_settle_sends(ctx);
 	list_for_each_entry_safe(op, next, &ctx->sends, send.node)
 		kfir_abandon_send(op);
@@ -155,6 +173,7 @@ static void kfir_ctx_end(struct kfir_ctx *ctx)
 	list_del_init(&ctx->fresh);
 	spin_unlock_irq(&ep->lock);
 	list_del(&ctx->node);
+	kfir_look_at_stalled(ep);
 }
 
 static void kfir_ctx_close(struct kfid *fid)

@@ -293,6 +293,12 @@ static void kfir_look_touched(struct kfir_ep *ep)
 	}
 }
 
+/* What they wait for may have come. */
+void kfir_look_at_stalled(struct kfir_ep *ep)
+{
+	list_splice_tail_init(&ep->stalled, &ep->busy);
+}
+
 /* With those that are stalled, if all are to be looked at. */
 static void kfir_look_busy(struct kfir_ep *ep, bool all, bool check)
 {
@@ -300,7 +306,7 @@ static void kfir_look_busy(struct kfir_ep *ep, bool all, bool check)
 	LIST_HEAD(busy);
 
 	if (all)
-		list_splice_tail_init(&ep->stalled, &ep->busy);
+		kfir_look_at_stalled(ep);
 	if (list_empty(&ep->busy))
 		return;
 	list_splice_init(&ep->busy, &busy);

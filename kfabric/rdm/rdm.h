@@ -259,6 +259,7 @@ struct kfir_ctx {
 	u64 before; /* receives from here on are for the next walk over waiting */
 	bool afresh; /* messages are shown all receives, in this walk */
 	bool dry; /* a message found no completion free, since a walk afresh */
+	bool holds; /* nothing more of its sends is handed over */
 	bool ending; /* what waits for it is dropped */
 };
 
@@ -416,6 +417,7 @@ void kfir_own(struct kfir_ep *ep);
 void kfir_own_end(struct kfir_ep *ep);
 void kfir_room_came(struct kfir_ep *ep);
 void kfir_run(struct kfir_ep *ep);
+void kfir_look_at_stalled(struct kfir_ep *ep);
 void kfir_touch(struct kfir_conn *conn);
 void kfir_stir(struct kfir_conn *conn);
 void kfir_finish(struct kfir_op *op, int err, int prov_errno);

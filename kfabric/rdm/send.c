@@ -230,10 +230,11 @@ static int kfir_refusal(const struct kfir_conn *conn, const struct kfir_op *op)
 	return op->to_ctx > conn->flow.ctx_out ? FI_EADDRNOTAVAIL : 0;
 }
 
-/* Does it wait for all that was posted before it? */
-static bool kfir_is_fenced(const struct kfir_conn *conn,
-			   const struct kfir_op *op)
+/* Does its context close, or does it wait for all that was posted before it? */
+static bool kfir_is_held(const struct kfir_conn *conn, const struct kfir_op *op)
 {
+	if (op->ctx->holds)
+		return true;
 	return (op->base.flags & FI_FENCE) && !op->pieces &&
 	       !list_empty(&conn->flying);
 }
@@ -276,7 +277,7 @@ static void kfir_send_on(struct kfir_conn *conn)
 			kfir_leave(conn);
 			return;
 		}
-		if (!op || conn->broken || kfir_is_fenced(conn, op))
+		if (!op || conn->broken || kfir_is_held(conn, op))
 			return;
 		err = kfir_begin(conn, op);
 		if (err) {

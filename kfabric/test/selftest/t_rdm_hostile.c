@@ -6,15 +6,19 @@
 #include <linux/in.h>
 #include <linux/in6.h>
 #include <linux/jiffies.h>
+#include <linux/ktime.h>
 #include <linux/sched.h>
 #include <linux/slab.h>
 #include <linux/string.h>
+#include <linux/workqueue.h>
 
 #include "st.h"
 
 #define SHORT_MS   1500 /* time-out of what is to end by it */
 #define BASE	   ST_ROOM_BASE
 #define HELLO_LEN  52
+#define LENT_MS	   1000 /* that closing waits for a peer to take what is lent */
+#define LENT_LEN   1000 /* of a message that is sent from where it lies */
 #define ROGUE_PORT 0x0109 /* that a hostile peer says it listens on */
 
 /* ---- who keeps no rules ---------------------------------------------------------- */
@@ -506,6 +510,102 @@ out:
 	kfree(op);
 }
 
+/* Who closes a context, which takes a while. */
+struct rogue_closer {
+	struct work_struct work;
+	struct fid_ep *ep;
+	ktime_t begin;
+	u64 ms;
+	int ret;
+	bool over;
+};
+
+static u64 st_rogue_ms(ktime_t begin)
+{
+	return ktime_to_ms(ktime_sub(ktime_get(), begin));
+}
+
+static void st_rogue_close_ctx(struct work_struct *work)
+{
+	struct rogue_closer *c = container_of(work, struct rogue_closer, work);
+
+	c->begin = ktime_get();
+	c->ret = fi_close(&c->ep->fid);
+	c->ms = st_rogue_ms(c->begin);
+	WRITE_ONCE(c->over, true);
+}
+
+/* Messages of another context until it is closed: the longest that one took. */
+static int st_rogue_meanwhile(struct rogue_closer *c, struct st_sep *s,
+			      struct st_node *a, fi_addr_t to_a,
+			      struct st_room *r, u64 *most)
+{
+	ktime_t begin;
+	int ret = 0;
+
+	while (!ret && !READ_ONCE(c->over)) {
+		begin = ktime_get();
+		ret = st_node_recv(a, r->rx[1], r->dst, BASE);
+		st_op_reset(r->tx[1]);
+		ret = ret
+			      ?: fi_send(s->tx[0], r->src + BASE, 10, NULL,
+					 to_a, &r->tx[1]->ctx);
+		ret = st_op_result(s->tx_cq[0], r->tx[1], ret);
+		ret = st_op_result(a->cq, r->rx[1], ret);
+		*most = max(*most, st_rogue_ms(begin));
+	}
+	return ret;
+}
+
+/*
+ * A context closes whose message a peer does not take: its memory is in use until
+ * the connection ends, and others do not wait for that.
+ */
+static noinline_for_stack void st_rogue_lends(struct st *st, struct st *inner,
+					      struct st_room *r)
+{
+	struct rogue_closer c = {};
+	struct st_op *op = st_op_new(inner);
+	fi_addr_t addr = FI_ADDR_UNSPEC, to_a = FI_ADDR_UNSPEC;
+	struct rdm_rogue y = {};
+	struct st_node a = {};
+	struct st_sep s;
+	u64 most = 0;
+	int ret = st_sep_open(&s, st);
+
+	if (!op || !CHECK_EQ(st, ret ?: st_node_open(&a, st, 0, 0), 0,
+			     "endpoints open"))
+		goto out;
+	fi_av_insert(s.av, &a.name, 1, &to_a, 0, NULL);
+	if (!st_rogue_meet(st, &y, &s, &addr))
+		goto out;
+	st_op_reset(r->tx[0]);
+	ret = fi_send(s.tx[1], r->src, LENT_LEN, NULL, addr, &r->tx[0]->ctx);
+	CHECK_EQ(st, ret ?: st_cq_drain(s.tx_cq[1], ST_QUIET_MS), 0,
+		 "a message waits for it");
+	c.ep = s.tx[1];
+	s.tx[1] = NULL;
+	INIT_WORK_ONSTACK(&c.work, st_rogue_close_ctx);
+	queue_work(system_unbound_wq, &c.work);
+	ret = st_rogue_meanwhile(&c, &s, &a, to_a, r, &most);
+	flush_work(&c.work);
+	destroy_work_on_stack(&c.work);
+	CHECK_EQ(st, ret ?: c.ret, 0, "its context closes, another one sends");
+	CHECKF(st, c.ms >= LENT_MS / 2, "the memory is lent meanwhile: %llu ms",
+	       c.ms);
+	CHECKF(st, most < LENT_MS / 2, "others do not wait: %llu ms at most",
+	       most);
+	CHECK_EQ(st, st_op_result(s.tx_cq[1], r->tx[0], 0), ECANCELED,
+		 "the message has ended");
+	CHECK(st, st_rogue_take(&y, op, r->dst) != 32 + LENT_LEN,
+	      "and never arrives");
+out:
+	st_rogue_close(&y);
+	st_node_close(&a);
+	st_sep_close(&s);
+	kfree(op);
+}
+
 /* A peer of the first version, without features, which takes nothing. */
 static noinline_for_stack void st_rogue_old(struct st *st, struct rdm_rogue *x,
 					    struct st_room *r,
@@ -593,6 +693,7 @@ void st_test_rdm_hostile(struct st *st)
 	st_rogue_stalls(st, &inner, &r, FI_MULTI_RECV);
 	st_rogue_closes(st, &inner, &r);
 	st_rogue_later(st, &inner, &r);
+	st_rogue_lends(st, &inner, &r);
 	st_rogue_silent(st, &x, &r);
 out:
 	st_rogue_close(&x);

@@ -21,6 +21,14 @@ probe delay kfir_send_all 5
 probe delay kfir_engine 1
 selftest provider="rdm;loop" only=busy
 check "peers were looked at slowly" probed_above kfir_send_all 10
+probe clear
+
+# What is sent is read late, when its context is closing.
+probe delay loop_engine 5
+selftest provider="rdm;loop" only=scalable
+check "it was read late" probed_above loop_engine 100
+probe clear
+selftest provider="rdm;loop" only=hostile
 probe_end
 check "the layer unloads" wait_for 30 rmmod kfabric_rdm
 check "the provider unloads" wait_for 30 rmmod kfabric_loop
