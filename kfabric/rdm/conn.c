@@ -94,6 +94,7 @@ static struct kfir_conn *kfir_conn_alloc(struct kfir_ep *ep,
 					   .last_ctx = ep->last_ctx };
 	INIT_LIST_HEAD(&conn->touched);
 	INIT_LIST_HEAD(&conn->waiting);
+	INIT_LIST_HEAD(&conn->unseen);
 	INIT_LIST_HEAD(&conn->early);
 	INIT_LIST_HEAD(&conn->arrived);
 	INIT_LIST_HEAD(&conn->kept);
@@ -118,7 +119,7 @@ void kfir_conn_free(struct kfir_conn *conn)
 	list_del(&conn->node);
 	list_del(&conn->of_peer);
 	list_del(&conn->touched);
-	list_del(&conn->waiting);
+	kfir_wait_end(conn);
 	conn->ep->nr_conns--;
 	conn->peer->nr_conns--;
 	/* It may be gone now. */

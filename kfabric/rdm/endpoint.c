@@ -130,6 +130,7 @@ static void kfir_ep_init(struct kfir_ep *ep, const struct fi_info *info)
 	INIT_LIST_HEAD(&ep->stalled);
 	INIT_LIST_HEAD(&ep->touched);
 	INIT_LIST_HEAD(&ep->waiting);
+	INIT_LIST_HEAD(&ep->unseen);
 	ep->next_tick = jiffies;
 	ep->run_at = jiffies;
 	ep->serial = 1;

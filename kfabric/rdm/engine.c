@@ -221,50 +221,6 @@ static bool kfir_take_canceled(struct kfir_ctx *ctx)
 
 /* ---- looking around ----------------------------------------------------- */
 
-/* What is posted from here on is for the next one. */
-static void kfir_begin_walk(struct kfir_ctx *ctx)
-{
-	unsigned long irq;
-
-	spin_lock_irqsave(&ctx->post.lock, irq);
-	ctx->before = ctx->receives.next_seq;
-	ctx->afresh = ctx->came_back;
-	ctx->came_back = false;
-	ctx->dry &= !ctx->afresh;
-	spin_unlock_irqrestore(&ctx->post.lock, irq);
-}
-
-/*
- * Frees those that are down and have nothing left. A receive that is posted
- * meanwhile waits for the next walk: an older message may have been passed by.
- * That there is a next one is seen by the post, under the lock.
- */
-void kfir_receive_all(struct kfir_ep *ep)
-{
-	struct kfir_conn *conn, *next;
-	struct kfir_ctx *ctx;
-	unsigned long irq;
-
-	kfir_assert_owned(ep);
-	if (list_empty(&ep->waiting))
-		return;
-	spin_lock_irqsave(&ep->lock, irq);
-	ep->came_receive = false;
-	spin_unlock_irqrestore(&ep->lock, irq);
-	/* A receive that one of them does not count sees it. */
-	WRITE_ONCE(ep->hungry, true);
-	list_for_each_entry(ctx, &ep->ctxs, node)
-		if (ctx->dirs & FI_RECV)
-			kfir_begin_walk(ctx);
-	list_for_each_entry_safe(conn, next, &ep->waiting, waiting) {
-		kfir_receive(conn);
-		if (conn->state == KFIR_DOWN && !kfir_has_messages(conn))
-			kfir_conn_free(conn);
-	}
-	if (list_empty(&ep->waiting))
-		WRITE_ONCE(ep->hungry, false);
-}
-
 static void kfir_look_up(struct kfir_conn *conn)
 {
 	kfir_repost_all(conn);
@@ -498,8 +454,10 @@ static void kfir_pass(struct kfir_ep *ep)
 		ep->next_tick = jiffies + msecs_to_jiffies(KFIR_TICK_MS);
 		kfir_look_idle(ep);
 		check = true;
+		/* A region may be new that something is behind messages for. */
+		kfir_receive_all(ep);
 	}
-	kfir_receive_all(ep);
+	kfir_receive_new(ep);
 	kfir_look_touched(ep);
 	kfir_look_busy(ep, check || room, check);
 }
@@ -664,11 +622,8 @@ static bool kfir_disown(struct kfir_ep *ep, bool enough)
 static void kfir_pass_upcall(struct kfir_ep *ep)
 {
 	kfir_take_done(ep);
-	/* Receiving those may take long. */
-	if (ep->kept_bytes)
-		ep->left = true;
-	else if (!list_empty(&ep->waiting))
-		kfir_receive_all(ep);
+	if (!list_empty(&ep->waiting))
+		kfir_receive_new(ep);
 	/* What upcalls have posted is among them. */
 	if (!list_empty(&ep->fresh))
 		kfir_take_posts(ep);

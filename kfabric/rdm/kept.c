@@ -96,6 +96,7 @@ void kfir_keep(struct kfir_conn *conn)
 	    conn->flow.held <= KFIR_WINDOW / 2 || !kfir_is_awaited(conn))
 		return;
 	if (!kfir_may_sleep(conn->ep)) {
+		kfir_wait(conn);
 		conn->ep->left = true;
 		return;
 	}

@@ -175,6 +175,7 @@ struct kfir_conn {
 	struct list_head of_peer; /* kfir_peer.conns, oldest first */
 	struct list_head touched; /* kfir_ep.touched: look at it */
 	struct list_head waiting; /* kfir_ep.waiting: pieces to receive */
+	struct list_head unseen; /* kfir_ep.unseen: some are new, or to be kept */
 	struct kfir_ep *ep;
 	struct kfir_peer *peer;
 	struct fid_ep *inner;
@@ -300,6 +301,9 @@ struct kfir_ep {
 	struct list_head stalled; /* peers with sends that wait for something */
 	struct list_head touched;
 	struct list_head waiting;
+	struct list_head
+		unseen; /* of these, those to be looked at by all means */
+	unsigned int nr_waiting;
 	unsigned int nr_conns;
 	size_t kept_bytes;
 	u64 serial; /* of the next hello */
@@ -424,8 +428,11 @@ void kfir_finish(struct kfir_op *op, int err, int prov_errno);
 void kfir_inner_done(struct fid_cq *cq, const struct fi_cq_err_entry *entry,
 		     void *context);
 void kfir_take_done(struct kfir_ep *ep);
-void kfir_receive_all(struct kfir_ep *ep);
 void kfir_end_posts(struct kfir_ctx *ctx, int err);
+
+/* walk.c */
+void kfir_receive_all(struct kfir_ep *ep);
+void kfir_receive_new(struct kfir_ep *ep);
 
 /* peer.c */
 bool kfir_is_any(const struct sockaddr_in6 *name);
@@ -471,6 +478,8 @@ void kfir_arrived(struct kfir_slot *slot);
 void kfir_receive(struct kfir_conn *conn);
 void kfir_receive_undo(struct kfir_conn *conn);
 bool kfir_has_messages(const struct kfir_conn *conn);
+void kfir_wait(struct kfir_conn *conn);
+void kfir_wait_end(struct kfir_conn *conn);
 
 /* match.c */
 bool kfir_rx_get(struct kfir_conn *conn, const struct rdmw_piece *first,

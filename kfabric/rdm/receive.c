@@ -53,6 +53,30 @@ void kfir_repost_all(struct kfir_conn *conn)
 	}
 }
 
+/* ---- who waits for receives ---------------------------------------------- */
+
+/* It has something that the next walk is to look at. */
+void kfir_wait(struct kfir_conn *conn)
+{
+	struct kfir_ep *ep = conn->ep;
+
+	if (list_empty(&conn->waiting)) {
+		list_add_tail(&conn->waiting, &ep->waiting);
+		ep->nr_waiting++;
+	}
+	if (list_empty(&conn->unseen))
+		list_add_tail(&conn->unseen, &ep->unseen);
+}
+
+void kfir_wait_end(struct kfir_conn *conn)
+{
+	list_del_init(&conn->unseen);
+	if (list_empty(&conn->waiting))
+		return;
+	list_del_init(&conn->waiting);
+	conn->ep->nr_waiting--;
+}
+
 /* ---- pieces ------------------------------------------------------------ */
 
 static void kfir_take_piece(struct kfir_slot *slot)
@@ -79,8 +103,7 @@ static void kfir_take_piece(struct kfir_slot *slot)
 	if (slot->piece.kind != RDMW_CREDIT && slot->piece.kind != RDMW_BYE) {
 		slot->shown = 0;
 		list_add_tail(&slot->node, &conn->arrived);
-		if (list_empty(&conn->waiting))
-			list_add_tail(&conn->waiting, &conn->ep->waiting);
+		kfir_wait(conn);
 		return;
 	}
 	kfir_repost(slot);
@@ -174,11 +197,12 @@ static void kfir_receive_arrived(struct kfir_conn *conn)
 
 void kfir_receive(struct kfir_conn *conn)
 {
+	list_del_init(&conn->unseen);
 	kfir_receive_kept(conn);
 	kfir_receive_arrived(conn);
 	kfir_keep(conn);
 	if (!kfir_has_messages(conn))
-		list_del_init(&conn->waiting);
+		kfir_wait_end(conn);
 }
 
 /* The connection is down: a message that has not come whole never was. */

@@ -153,6 +153,9 @@ void kfir_ask(struct kfir_conn *conn, struct kfir_op *op)
 	unsigned int at = conn->first_asked + conn->nr_asked++;
 
 	conn->asked[at % RDMW_ASKED_MAX] = op;
+	/* Its answer may be behind messages that are to be kept for that. */
+	if (kfir_has_messages(conn))
+		kfir_wait(conn);
 }
 
 /* Its answer will come, and be nobody's. */

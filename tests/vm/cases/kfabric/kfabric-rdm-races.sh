@@ -28,7 +28,14 @@ probe delay loop_engine 5
 selftest provider="rdm;loop" only=scalable
 check "it was read late" probed_above loop_engine 100
 probe clear
-selftest provider="rdm;loop" only=hostile
+
+# 40 messages wait when 40 others come: to look at each of them for each of these
+# would be 1600.
+probe count kfir_receive
+selftest provider="rdm;loop" only=crowd
+diag "looked at: $(probed kfir_receive)"
+check "messages were looked at" probed_above kfir_receive 80
+check_fails "but not all for each that comes" probed_above kfir_receive 800
 probe_end
 check "the layer unloads" wait_for 30 rmmod kfabric_rdm
 check "the provider unloads" wait_for 30 rmmod kfabric_loop
