@@ -86,6 +86,7 @@ static const struct st_group st_rdm_groups[] = {
 	{ "context", st_test_rdm_context },
 	{ "busy", st_test_rdm_busy, .layer = true },
 	{ "crowd", st_test_rdm_crowd, .layer = true },
+	{ "again", st_test_rdm_again, .layer = true },
 	{ "hostile", st_test_rdm_hostile, .layer = true },
 	{ "idle", st_test_rdm_idle, true, true },
 	{ "removal", st_test_rdm_removal, true, true },

@@ -22,6 +22,7 @@
 #define SOON_MS	 500
 #define TRIES	 20
 #define QUICK_MS 40
+#define BACK	 8 /* messages: more than half of a window */
 #define TAG	 0x77
 #define PEERS	 40
 #define ROUNDS	 5
@@ -112,6 +113,76 @@ static noinline_for_stack void st_busy_refused(struct st *st, struct st_duo *d)
 	}
 	CHECK_EQ(st, refused, TRIES, "messages that cannot be sent end so");
 	CHECKF(st, quick > TRIES / 10, "and at once: %d of %d", quick, TRIES);
+}
+
+/* ---- a provider below that takes nothing for a while ------------------------ */
+
+/* As many as are given back by a message of their own. */
+static int st_again_credits(struct st_duo *d)
+{
+	int i, ret = 0;
+
+	for (i = 0; i < BACK; i++)
+		ret = ret ?: st_node_recv(&d->a, d->r.rx[i], d->r.dst, BASE);
+	for (i = 0; i < BACK; i++)
+		ret = ret
+			      ?: st_node_send(&d->b, d->r.tx[i], d->r.src, 10,
+					      d->to_a);
+	for (i = 0; i < BACK; i++) {
+		ret = st_op_result(d->b.cq, d->r.tx[i], ret);
+		ret = st_op_result(d->a.cq, d->r.rx[i], ret);
+	}
+	return ret;
+}
+
+/*
+ * A send whose piece may be refused is canceled, and its memory is gone; what goes to
+ * the peer next is in the buffer that it would have had. Return how it ended.
+ */
+static int st_again_cancel(struct st_duo *d)
+{
+	struct st_op *op = st_op_new(d->a.st);
+	int ret, end;
+
+	if (!op)
+		return -ENOMEM;
+	ret = st_node_recv(&d->b, d->r.rx[BACK], d->r.dst, BASE);
+	ret = ret ?: st_node_send(&d->a, op, d->r.src, 1000, d->to_b);
+	if (ret) {
+		kfree(op);
+		return ret;
+	}
+	fi_cancel(&d->a.ep->fid, &op->ctx);
+	end = st_op_result(d->a.cq, op, 0);
+	if (end == -ETIME)
+		return end;
+	kfree(op);
+	if (end)
+		fi_cancel(&d->b.ep->fid, &d->r.rx[BACK]->ctx);
+	ret = st_op_result(d->b.cq, d->r.rx[BACK], 0);
+	return st_again_credits(d) ?: (end == ret ? end : -EPROTO);
+}
+
+void st_test_rdm_again(struct st *st)
+{
+	int i, ended = 0, canceled = 0, ret = 0;
+	struct st_duo d = {};
+
+	if (st_duo_open(&d, st) &&
+	    CHECK_EQ(st, st_pass(&d.r, &d.a, &d.b, d.to_b, 10), 0,
+		     "a message arrives")) {
+		for (i = 0; i < TRIES && ret >= 0; i++) {
+			ret = st_again_cancel(&d);
+			ended += !ret || ret == ECANCELED;
+			canceled += ret == ECANCELED;
+		}
+		CHECKF(st, ended == TRIES,
+		       "%d of %d messages end, %d of them canceled: %d", ended,
+		       TRIES, canceled, ret);
+		CHECK_EQ(st, st_pass(&d.r, &d.a, &d.b, d.to_b, 10), 0,
+			 "another one arrives");
+	}
+	st_duo_close(&d);
 }
 
 /* ---- many peers ----------------------------------------------------------- */

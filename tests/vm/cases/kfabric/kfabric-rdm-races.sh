@@ -3,7 +3,8 @@
 # Reliable datagrams whose engine is slow between two messages, so that whatever else
 # happens comes between them.
 # KO: kfabric_core kfabric_loop kfabric_rdm kfabric_selftest kfi_probe
-# TIMEOUT: 200
+# KARGS: slub_debug=FZP
+# TIMEOUT: 300
 
 check "the loop-back device is up" ip link set lo up
 check "the provider loads" modprobe kfabric_loop || exit
@@ -36,6 +37,13 @@ selftest provider="rdm;loop" only=crowd
 diag "looked at: $(probed kfir_receive)"
 check "messages were looked at" probed_above kfir_receive 80
 check_fails "but not all for each that comes" probed_above kfir_receive 800
+probe clear
+
+# Pieces are refused, so that what gives credits back takes the buffer that an operation
+# had; the kernel notices when something is written into one that is over.
+probe return kfi_post_sendmsg -11 by=kfir_slot_send every=2
+selftest provider="rdm;loop" only=again
+check "pieces were refused" probed_above kfi_post_sendmsg 40
 probe_end
 check "the layer unloads" wait_for 30 rmmod kfabric_rdm
 check "the provider unloads" wait_for 30 rmmod kfabric_loop
