@@ -71,15 +71,16 @@ static bool kfir_is_awaited(struct kfir_conn *conn)
 {
 	const u8 *name = (const u8 *)&conn->peer->name;
 	struct kfir_ctx *ctx;
+	unsigned long irq;
 	bool yes = false;
 
 	/* Requests and answers can be behind it as well. */
 	if (conn->nr_asked || READ_ONCE(kfir_domain_of(conn->ep)->nr_mrs))
 		return true;
 	list_for_each_entry(ctx, &conn->ep->ctxs, node) {
-		spin_lock_irq(&ctx->post.lock);
+		spin_lock_irqsave(&ctx->post.lock, irq);
 		yes |= rdmw_wants_from(&ctx->receives, name);
-		spin_unlock_irq(&ctx->post.lock);
+		spin_unlock_irqrestore(&ctx->post.lock, irq);
 	}
 	return yes;
 }
