@@ -79,6 +79,17 @@ void ktcp_start(struct ktcp_ep *ep)
 /* ---- operations ---------------------------------------------------------- */
 
 /*
+ * Who has answered to an operation has received all of it: with the answer came an
+ * acknowledgement of TCP, or before. Else the socket sends of memory that is the
+ * upper layer's again.
+ */
+static bool ktcp_is_there(const struct ktcp_ep *ep, const struct kfi_op *op)
+{
+	return !before(tcp_sk(ep->sock->sk)->snd_una,
+		       container_of(op, struct ktcp_op, op)->end);
+}
+
+/*
  * Tell, in the order of posting, what is over. A fenced operation waits for all
  * before it. Under the socket's lock.
  */
@@ -95,6 +106,10 @@ void ktcp_complete_ready(struct ktcp_ep *ep)
 		else if (!op && !list_empty(&ep->tx))
 			ktcp_send_kick(ep);
 		spin_unlock_irqrestore(&ep->post.lock, irq);
+		if (op && !ktcp_is_there(ep, op)) {
+			ktcp_report_violation(ep, TCPW_EARLY_ANSWER);
+			return;
+		}
 		if (op)
 			kfi_post_done(&ep->post, op);
 	} while (op);

@@ -180,7 +180,7 @@ static void ktcp_finish_message(struct ktcp_ep *ep)
 
 /* ---- the machine -------------------------------------------------------- */
 
-static void ktcp_report_violation(struct ktcp_ep *ep, enum tcpw_violation why)
+void ktcp_report_violation(struct ktcp_ep *ep, enum tcpw_violation why)
 {
 	ep->r.dead = true;
 	pr_warn_ratelimited("kfabric_tcp: connection %u ends: %s\n",

@@ -5,7 +5,8 @@
  * time over a slow link must not keep operations back.
  *
  * Payload pages are given to the socket without a copy; they are the upper
- * layer's again when the peer has acknowledged the operation.
+ * layer's again when the peer has acknowledged the operation, and its TCP all of
+ * the operation's bytes: who says that it has what it has not is cut off.
  *
  * Context: send_work, or whoever submits and may sleep; allocates only in the
  *	socket.
@@ -253,6 +254,8 @@ static int ktcp_send_some(struct ktcp_ep *ep)
 	}
 	if (n >= 0 && ktcp_is_head_sent(s) && s->left)
 		n = s->op ? ktcp_send_piece(ep) : ktcp_send_bounce(ep);
+	if (s->op && ktcp_is_head_sent(s) && !s->left)
+		s->op->end = tcp_sk(ep->sock->sk)->write_seq;
 	release_sock(ep->sock->sk);
 	return n;
 }

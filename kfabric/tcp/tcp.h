@@ -112,8 +112,9 @@ struct ktcp_op {
 	struct kfi_op op; /* first: the core's */
 	struct tcpw_due due; /* the peer's answer */
 	unsigned long deadline; /* jiffies */
+	u32 end; /* the stream's sequence number behind it, when the socket has it */
 	bool handed; /* the socket has all of it */
-	bool answered; /* so has the peer */
+	bool answered; /* so has the peer, it says */
 };
 
 enum ktcp_answer_kind {
@@ -277,6 +278,7 @@ bool ktcp_send_inline(struct ktcp_ep *ep);
 /* receive.c */
 void ktcp_receive_work(struct work_struct *work);
 void ktcp_receive_kick(struct ktcp_ep *ep);
+void ktcp_report_violation(struct ktcp_ep *ep, enum tcpw_violation why);
 void ktcp_data_ready(struct sock *sk);
 
 /* place.c */

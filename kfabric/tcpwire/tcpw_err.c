@@ -33,6 +33,7 @@ static const char *const tcpw_violation_texts[TCPW_VIOLATIONS] = {
 	[TCPW_NO_CQ_DATA] = "data for a completion queue that takes none",
 	[TCPW_NO_MEMORY] = "no memory for an answer",
 	[TCPW_LATE] = "not done in time",
+	[TCPW_EARLY_ANSWER] = "an answer to what has not arrived",
 };
 
 const char *tcpw_violation_text(enum tcpw_violation violation)

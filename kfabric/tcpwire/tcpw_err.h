@@ -36,6 +36,7 @@
  * @TCPW_NO_CQ_DATA: data for a completion queue that takes none
  * @TCPW_NO_MEMORY: no fault of the peer: there was no memory for an answer
  * @TCPW_LATE: the peer did not do in time what it had to
+ * @TCPW_EARLY_ANSWER: an answer to what has not arrived
  * @TCPW_VIOLATIONS: how many there are
  *
  * From TCPW_BAD_KEY on it is the owner of the connection who finds them.
@@ -67,6 +68,7 @@ enum tcpw_violation {
 	TCPW_NO_CQ_DATA,
 	TCPW_NO_MEMORY,
 	TCPW_LATE,
+	TCPW_EARLY_ANSWER,
 	TCPW_VIOLATIONS
 };
 

@@ -14,8 +14,9 @@ import socket
 import sys
 import threading
 import time
+import types
 
-from tcp_peers import MSG, READ, U64, WRITE, Peer, bad_operations, header, request, spoilt
+from tcp_peers import ACK, MSG, READ, U64, WRITE, Peer, bad_operations, header, request, spoilt
 
 ROUNDS = int(sys.argv[1]) if len(sys.argv) > 1 else 100
 SEED = int(sys.argv[2]) if len(sys.argv) > 2 else random.SystemRandom().getrandbits(31)
@@ -28,6 +29,9 @@ RACE_S = 5
 PAUSE_S = 0.005  # of the honest one: the others are to come to their turn, too
 DELIVERY, COMMIT = 1 << 2, 1 << 3
 ANSWER_BYTES = 16
+LENT_BYTES = 256 * 1024  # of the message that the target sends who asks
+LENT_S = 20
+SETTLE_S = 0.5  # of the target, to hear of an acknowledgement
 RIGHT_KEYS = 16  # of the attacks
 
 
@@ -152,6 +156,43 @@ def to_be_durable():
     point(not answer, "a write that is to be durable is refused where none can be")
 
 
+def lent(acknowledge_early):
+    """A long message: bytes of it that came, and those that were sent later than it ended.
+
+    What had come before is the kernel's at this end, and, on one host, still in the memory
+    that it was sent from.
+    """
+    with contextlib.closing(socket.socket()) as one:
+        one.settimeout(LENT_S)
+        one.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
+        one.connect(("127.0.0.1", PORT))
+        Peer.join(types.SimpleNamespace(socket=one, send=one.sendall))
+        one.sendall(header(MSG, payload=1, flags=DELIVERY) + b"L")
+        came, had = b"", 0
+        with contextlib.suppress(ConnectionError, TimeoutError):
+            while len(came) < 2 * ANSWER_BYTES + LENT_BYTES:
+                if acknowledge_early and len(came) >= 2 * ANSWER_BYTES:
+                    time.sleep(SETTLE_S)
+                    had = len(came) + len(one.recv(65536, socket.MSG_PEEK))
+                    one.sendall(header(MSG, op_data=ACK))
+                    acknowledge_early = False
+                    time.sleep(SETTLE_S)
+                piece = one.recv(65536)
+                if not piece:
+                    break
+                came += piece
+        return len(came) - 2 * ANSWER_BYTES, came[max(had, 2 * ANSWER_BYTES):].count(b"\xff")
+
+
+def early():
+    came, later = lent(False)
+    point((came, later) == (LENT_BYTES, 0), f"a long message has its own bytes: {came}, {later}")
+    came, later = lent(True)
+    point(came < LENT_BYTES and not later,
+          f"who acknowledges what has not come is cut off: {came} bytes came, "
+          f"{later} of them not of the message")
+
+
 def changed(rng):
     good = attacks(rng)
     gone = 0
@@ -200,6 +241,7 @@ def main():
     honest.start()
     one_by_one(rng)
     to_be_durable()
+    early()
     changed(rng)
     floods()
     halves()

@@ -16,6 +16,9 @@
 #define PEERS	      32
 #define RECEIVES      8
 #define RECEIVE_BYTES 256
+#define LENT_BYTES    SZ_256K /* of the message that a peer may ask for */
+#define LENT_BYTE     0x5a
+#define LATER_BYTE    0xff /* what its memory has when it is sent */
 #define EVENT_MS      50
 #define TURN_MS	      100
 
@@ -32,6 +35,9 @@ struct peer {
 	struct fid_cq *cq;
 	void *ctx[RECEIVES];
 	u8 *bytes;
+	void *lent_ctx;
+	u8 *lent;
+	bool lends; /* the message is under way */
 };
 
 static struct fi_info *info;
@@ -83,18 +89,41 @@ static int post(struct peer *p, int i)
 	return fi_recvmsg(p->ep, &msg, FI_COMPLETION);
 }
 
+/* Send a long message; its memory has other things to do when that is done. */
+static void lend(struct peer *p)
+{
+	struct fi_msg msg = {
+		.buf = fi_buf_linear(p->lent, LENT_BYTES),
+		.addr = FI_ADDR_UNSPEC,
+		.context = p->lent_ctx,
+	};
+
+	if (p->lends)
+		return;
+	memset(p->lent, LENT_BYTE, LENT_BYTES);
+	p->lends = !fi_sendmsg(p->ep, &msg, FI_COMPLETION);
+}
+
 static void done(struct fid_cq *cq, const struct fi_cq_err_entry *entry,
 		 void *context)
 {
 	struct peer *p = context;
 	int i;
 
+	if (entry->op_context == p->lent_ctx) {
+		memset(p->lent, LATER_BYTE, LENT_BYTES);
+		p->lends = false;
+	}
 	if (entry->err || !(entry->flags & FI_RECV))
 		return;
 	messages++;
-	for (i = 0; i < RECEIVES; i++)
-		if (p->ctx[i] == entry->op_context)
-			post(p, i);
+	for (i = 0; i < RECEIVES; i++) {
+		if (p->ctx[i] != entry->op_context)
+			continue;
+		if (entry->len && p->bytes[i * RECEIVE_BYTES] == 'L')
+			lend(p);
+		post(p, i);
+	}
 }
 
 static void close_peer(struct peer *p)
@@ -107,6 +136,8 @@ static void close_peer(struct peer *p)
 		WARN_ON(fi_close(&p->cq->fid));
 	for (i = 0; i < RECEIVES; i++)
 		kfree(p->ctx[i]);
+	kfree(p->lent_ctx);
+	kfree(p->lent);
 	kfree(p->bytes);
 	memset(p, 0, sizeof(*p));
 }
@@ -116,13 +147,15 @@ static int alloc_peer(struct peer *p)
 	int i;
 
 	p->bytes = kmalloc(RECEIVES * RECEIVE_BYTES, GFP_KERNEL);
+	p->lent = kmalloc(LENT_BYTES, GFP_KERNEL);
+	p->lent_ctx = kzalloc(info->domain_attr->op_context_size, GFP_KERNEL);
 	for (i = 0; i < RECEIVES; i++) {
 		p->ctx[i] =
 			kzalloc(info->domain_attr->op_context_size, GFP_KERNEL);
 		if (!p->ctx[i])
 			return -ENOMEM;
 	}
-	return p->bytes ? 0 : -ENOMEM;
+	return p->bytes && p->lent && p->lent_ctx ? 0 : -ENOMEM;
 }
 
 static int open_peer(struct peer *p, struct fi_info *request)
