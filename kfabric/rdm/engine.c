@@ -65,11 +65,12 @@ void kfir_touch(struct kfir_conn *conn)
 void kfir_stir(struct kfir_conn *conn)
 {
 	struct kfir_peer *peer = conn->peer;
+	bool answers = kfir_has_answers(conn);
 
-	if (conn->leaving || conn->nr_requests || rdmw_flow_owes(&conn->flow) ||
+	if (conn->leaving || answers || rdmw_flow_owes(&conn->flow) ||
 	    !list_empty(&conn->unposted))
 		kfir_touch(conn);
-	if (!list_empty(&peer->sends) || conn->nr_requests || conn->leaving)
+	if (!list_empty(&peer->sends) || answers || conn->leaving)
 		kfir_peer_busy(conn->ep, peer);
 }
 

@@ -134,6 +134,7 @@ struct kfir_slot {
 	int err; /* positive */
 	bool bare; /* it has no header, but data */
 	bool lent; /* it is sent from memory of its operation */
+	bool answer; /* it has a piece of one that is sent */
 	bool rx;
 	struct bio_vec vec[KFIR_GATHER]; /* of a piece that is sent */
 	struct fi_context inner; /* last: the inner provider's bytes follow */
@@ -206,6 +207,7 @@ struct kfir_conn {
 	unsigned int first_request; /* to be answered next */
 	unsigned int nr_requests; /* whole, and without answer */
 	bool answering; /* in the middle of an answer */
+	unsigned int nr_answers; /* pieces of them that are under way */
 	unsigned int nr_free;
 	struct kfir_rx rx; /* the message whose rest is to come */
 	void *slots; /* kfir_slot_at() */
@@ -502,7 +504,13 @@ enum rdmw_status kfir_mr_move(struct kfir_domain *d,
 void kfir_ask(struct kfir_conn *conn, struct kfir_op *op);
 void kfir_ask_forget(struct kfir_conn *conn, const struct kfir_op *op);
 bool kfir_rma_piece(struct kfir_conn *conn, struct kfir_slot *slot);
+bool kfir_is_answer_due(struct kfir_conn *conn);
 bool kfir_answer_all(struct kfir_conn *conn);
+
+static inline bool kfir_has_answers(struct kfir_conn *conn)
+{
+	return conn->nr_requests && kfir_is_answer_due(conn);
+}
 void kfir_rma_finish(struct kfir_op *op);
 
 /* kept.c */

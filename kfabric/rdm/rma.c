@@ -87,6 +87,45 @@ static bool kfir_request_piece(struct kfir_conn *conn, struct kfir_slot *slot)
 
 /* ---- our answers ------------------------------------------------------------- */
 
+static bool kfir_is_written(const struct kfir_request *req)
+{
+	return !req->is_read && req->status == RDMW_DONE;
+}
+
+/* How many more writes behind the first request have the same answer. */
+static unsigned int kfir_joint(struct kfir_conn *conn)
+{
+	unsigned int n = 0;
+
+	if (!(conn->flow.features & RDMW_FEATURE_JOINT) ||
+	    !kfir_is_written(kfir_request_at(conn, 0)))
+		return 0;
+	while (n + 1 < conn->nr_requests &&
+	       kfir_is_written(kfir_request_at(conn, n + 1)))
+		n++;
+	return n;
+}
+
+/*
+ * Are requests to be answered now? One answer to writes is under way at a time,
+ * so that those that come meanwhile have one together, which goes when credits are to
+ * go back, too; half of them do not wait.
+ */
+bool kfir_is_answer_due(struct kfir_conn *conn)
+{
+	return !(conn->flow.features & RDMW_FEATURE_JOINT) ||
+	       !conn->nr_answers || rdmw_flow_owes(&conn->flow) ||
+	       conn->nr_requests >= RDMW_ASKED_MAX / 2 ||
+	       !kfir_is_written(kfir_request_at(conn, 0));
+}
+
+/* The first requests have their answer. */
+static void kfir_requests_end(struct kfir_conn *conn, unsigned int n)
+{
+	conn->first_request = (conn->first_request + n) % RDMW_ASKED_MAX;
+	conn->nr_requests -= n;
+}
+
 /* A piece of the first answer; 0, or why there is none now. */
 static int kfir_answer_piece(struct kfir_conn *conn)
 {
@@ -121,28 +160,30 @@ static int kfir_answer_piece(struct kfir_conn *conn)
 	message.word = req->status;
 	if (req->is_read && req->status == RDMW_DONE)
 		message.total = req->len;
+	message.tag = kfir_joint(conn);
 	rdmw_flow_data(&flow, &message, req->moved, n, slot->bytes);
 	buf = fi_buf_linear(slot->bytes, RDMW_HEADER_BYTES + n);
 	ret = kfir_slot_send(slot, &buf, NULL);
 	if (ret)
 		return ret;
 	conn->flow = flow;
+	slot->answer = true;
+	conn->nr_answers++;
 	req->moved += n;
 	conn->answering = req->moved < message.total;
-	if (conn->answering)
-		return 0;
-	conn->first_request = (conn->first_request + 1) % RDMW_ASKED_MAX;
-	conn->nr_requests--;
+	if (!conn->answering)
+		kfir_requests_end(conn, 1 + message.tag);
 	return 0;
 }
 
 /* Answer what is there to be answered. False: something is left that waits. */
 bool kfir_answer_all(struct kfir_conn *conn)
 {
-	while (conn->nr_requests && !conn->broken && conn->state == KFIR_UP)
+	while (kfir_has_answers(conn) && !conn->broken &&
+	       conn->state == KFIR_UP)
 		if (kfir_answer_piece(conn))
 			return false;
-	return !conn->nr_requests;
+	return !kfir_has_answers(conn);
 }
 
 /* ---- answers of the peer -------------------------------------------------------- */
@@ -217,26 +258,40 @@ static bool kfir_answer_taken(struct kfir_op *op,
 	return true;
 }
 
-static void kfir_take_answer(struct kfir_conn *conn,
-			     const struct kfir_slot *slot)
+/* Of the oldest request. False: it breaks the rules. */
+static bool kfir_take_first_answer(struct kfir_conn *conn,
+				   const struct kfir_slot *slot)
 {
-	const struct rdmw_piece *piece = &slot->piece;
 	struct kfir_op *op = conn->asked[conn->first_asked];
 
-	if (op && !kfir_answer_taken(op, piece, kfir_slot_data(slot))) {
-		kfir_conn_violated(conn, RDMW_BAD_LENGTH);
-		return;
-	}
-	if (!(piece->flags & RDMW_LAST))
-		return;
+	if (op && !kfir_answer_taken(op, &slot->piece, kfir_slot_data(slot)))
+		return false;
+	if (!(slot->piece.flags & RDMW_LAST))
+		return true;
 	kfir_ask_end(conn);
 	if (!op)
-		return;
+		return true;
 	op->is_answered = true;
 	kfir_stir(conn);
 	/* Else its last piece is told to be sent later. */
 	if (!op->flying)
 		kfir_rma_finish(op);
+	return true;
+}
+
+/* It may be to several writes. */
+static void kfir_take_answer(struct kfir_conn *conn,
+			     const struct kfir_slot *slot)
+{
+	const struct rdmw_piece *piece = &slot->piece;
+	u64 more = piece->flags & RDMW_FIRST ? piece->tag : 0;
+
+	do
+		if (!kfir_take_first_answer(conn, slot)) {
+			kfir_conn_violated(conn, RDMW_BAD_LENGTH);
+			return;
+		}
+	while (more--);
 }
 
 void kfir_rma_finish(struct kfir_op *op)

@@ -26,6 +26,8 @@ void kfir_slot_put(struct kfir_slot *slot)
 	/* Also of one that was refused: what it sends next is another's. */
 	slot->op = NULL;
 	slot->lent = false;
+	slot->conn->nr_answers -= slot->answer;
+	slot->answer = false;
 	list_add(&slot->node, &slot->conn->free);
 	slot->conn->nr_free++;
 }
@@ -265,7 +267,7 @@ static void kfir_send_on(struct kfir_conn *conn)
 	int err;
 
 	kfir_assert_owned(ep);
-	if (conn->nr_requests && kfir_leave_peer(ep, peer))
+	if (kfir_has_answers(conn) && kfir_leave_peer(ep, peer))
 		return;
 	for (;;) {
 		op = list_first_entry_or_null(&peer->sends, struct kfir_op,

@@ -20,13 +20,14 @@
 #define RDMW_ADDR_BYTES	   16
 
 /* What is newer than the version: works when both ends have it. */
-#define RDMW_FEATURE_TAGS 1 /* messages with a tag */
-#define RDMW_FEATURE_RMA  2 /* remote memory */
-#define RDMW_FEATURE_CTX  4 /* messages for one of several receive contexts */
-#define RDMW_FEATURE_BARE 8 /* pieces without header, with completion data */
+#define RDMW_FEATURE_TAGS  1 /* messages with a tag */
+#define RDMW_FEATURE_RMA   2 /* remote memory */
+#define RDMW_FEATURE_CTX   4 /* messages for one of several receive contexts */
+#define RDMW_FEATURE_BARE  8 /* pieces without header, with completion data */
+#define RDMW_FEATURE_JOINT 16 /* one answer to several writes */
 #define RDMW_FEATURES                                              \
 	(RDMW_FEATURE_TAGS | RDMW_FEATURE_RMA | RDMW_FEATURE_CTX | \
-	 RDMW_FEATURE_BARE)
+	 RDMW_FEATURE_BARE | RDMW_FEATURE_JOINT)
 /* So many bits there can be of them in all. */
 #define RDMW_FEATURE_BITS 24
 

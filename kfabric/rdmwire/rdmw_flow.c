@@ -98,7 +98,7 @@ static void rdmw_count_out(struct rdmw_flow *flow,
 	if (last && rdmw_is_request(message->kind))
 		flow->asked++;
 	if (last && message->kind == RDMW_ANSWER)
-		flow->due--;
+		flow->due = (__u16)(flow->due - 1 - message->tag);
 }
 
 void rdmw_flow_data(struct rdmw_flow *flow, const struct rdmw_message *message,
@@ -118,7 +118,8 @@ void rdmw_flow_data(struct rdmw_flow *flow, const struct rdmw_message *message,
 		if ((message->flags & RDMW_WORD) ||
 		    message->kind == RDMW_ANSWER)
 			piece.word = message->word;
-		if (message->flags & RDMW_TAGGED)
+		if ((message->flags & RDMW_TAGGED) ||
+		    message->kind == RDMW_ANSWER)
 			piece.tag = message->tag;
 	}
 	if (at + bytes == message->total)
@@ -205,7 +206,8 @@ static enum rdmw_violation rdmw_piece_parse(const __u8 *in, __u32 bytes,
 	if ((piece->flags & ~ALL_FLAGS) ||
 	    (piece->word && !(piece->flags & RDMW_WORD) &&
 	     piece->kind != RDMW_ANSWER) ||
-	    (piece->tag && !(piece->flags & RDMW_TAGGED)))
+	    (piece->tag && !(piece->flags & RDMW_TAGGED) &&
+	     piece->kind != RDMW_ANSWER))
 		return RDMW_BAD_RESERVED;
 	if (!rdmw_has_bytes(piece->kind) &&
 	    (piece->flags || piece->bytes || piece->at))
@@ -221,19 +223,29 @@ static enum rdmw_violation rdmw_piece_parse(const __u8 *in, __u32 bytes,
 						      : RDMW_OK;
 }
 
+/* Is it one to what was asked, or to several that have nothing else to say? */
+static enum rdmw_violation rdmw_check_answer(const struct rdmw_flow *flow,
+					     const struct rdmw_piece *piece)
+{
+	if (piece->tag && !(flow->features & RDMW_FEATURE_JOINT))
+		return RDMW_BAD_RESERVED;
+	if (piece->tag >= flow->asked)
+		return RDMW_BAD_ASK;
+	if (piece->word >= RDMW_STATUSES ||
+	    (piece->at && (piece->word || piece->tag)) ||
+	    (piece->word && piece->tag))
+		return RDMW_BAD_FIELD;
+	return RDMW_OK;
+}
+
 /* May something of its kind begin? */
 static enum rdmw_violation rdmw_check_first(const struct rdmw_flow *flow,
 					    const struct rdmw_piece *piece)
 {
 	if (piece->kind == RDMW_READ && !(piece->flags & RDMW_LAST))
 		return RDMW_BAD_ORDER;
-	if (piece->kind == RDMW_ANSWER) {
-		if (!flow->asked)
-			return RDMW_BAD_ASK;
-		if (piece->word >= RDMW_STATUSES || (piece->word && piece->at))
-			return RDMW_BAD_FIELD;
-		return RDMW_OK;
-	}
+	if (piece->kind == RDMW_ANSWER)
+		return rdmw_check_answer(flow, piece);
 	if (flow->bye_in)
 		return RDMW_BAD_ORDER;
 	if (rdmw_is_request(piece->kind) && flow->due == RDMW_ASKED_MAX)
@@ -260,8 +272,9 @@ static enum rdmw_violation rdmw_check_order(const struct rdmw_flow *flow,
 		return RDMW_BAD_ORDER;
 	if (first && total > rdmw_most_of(piece->kind))
 		return RDMW_BAD_FIELD;
-	if (!first && (piece->kind != flow->kind ||
-		       (piece->kind == RDMW_ANSWER && piece->word)))
+	if (!first &&
+	    (piece->kind != flow->kind ||
+	     (piece->kind == RDMW_ANSWER && (piece->word || piece->tag))))
 		return RDMW_BAD_ORDER;
 	if (!first && ((piece->flags & FIRST_FLAGS) || piece->at != got))
 		return RDMW_BAD_ORDER;
@@ -295,7 +308,7 @@ static enum rdmw_violation rdmw_take_data(struct rdmw_flow *flow,
 	if (!flow->in_message && rdmw_is_request(piece->kind))
 		flow->due++;
 	if (!flow->in_message && piece->kind == RDMW_ANSWER)
-		flow->asked--;
+		flow->asked = (__u16)(flow->asked - 1 - piece->tag);
 	return RDMW_OK;
 }
 

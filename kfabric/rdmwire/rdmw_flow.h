@@ -67,7 +67,7 @@ enum rdmw_status {
  * @credits: buffers that are free again
  * @at: first piece: bytes of the whole message, else of what came before
  * @word: with RDMW_WORD; of the first piece of an answer &enum rdmw_status
- * @tag: with RDMW_TAGGED
+ * @tag: with RDMW_TAGGED; of an answer how many more writes it is to
  */
 struct rdmw_piece {
 	enum rdmw_kind kind;
@@ -87,7 +87,8 @@ struct rdmw_piece {
  * @flags: RDMW_WORD, RDMW_TAGGED
  * @ctx: the receive context that it is for; 0 where nothing is received
  * @word: with RDMW_WORD; of an answer &enum rdmw_status
- * @tag: with RDMW_TAGGED
+ * @tag: with RDMW_TAGGED; of an answer how many more writes it is to, with
+ *	RDMW_FEATURE_JOINT, if it is done and has no bytes
  */
 struct rdmw_message {
 	enum rdmw_kind kind;

@@ -438,7 +438,7 @@ static ssize_t st_rogue_take(struct rdm_rogue *x, struct st_op *op, u8 *buf)
 	return ret ? -ret : op->entry.len;
 }
 
-/* A peer with features 1 and 2 that has no receives, and its number. */
+/* A peer with features 1, 2 and 4 that has no receives, and its number. */
 static bool st_rogue_meet(struct st *st, struct rdm_rogue *y, struct st_sep *s,
 			  fi_addr_t *addr)
 {
@@ -447,7 +447,7 @@ static bool st_rogue_meet(struct st *st, struct rdm_rogue *y, struct st_sep *s,
 	int ret = st_rogue_open(y, st, be16_to_cpu(name.sin6_port));
 
 	st_rogue_name(hello, 1, &name);
-	hello[4] = 6;
+	hello[4] = 22;
 	if (!CHECK_EQ(st, ret ?: st_rogue_connect(y, hello, sizeof(hello)),
 		      FI_CONNECTED, "a peer connects"))
 		return false;
@@ -504,6 +504,57 @@ static noinline_for_stack void st_rogue_later(struct st *st, struct st *inner,
 	      "but no byte where the answer was to go");
 	CHECK_EQ(st, st_cq_drain(s.tx_cq[1], ST_QUIET_MS), 0,
 		 "nor does anything end twice");
+out:
+	st_rogue_close(&y);
+	st_sep_close(&s);
+	kfree(op);
+}
+
+/* Two requests of 8 bytes, a write and another one, and one answer to both. */
+static int st_rogue_both(struct rdm_rogue *y, struct st_op *op,
+			 struct st_sep *s, struct st_room *r, fi_addr_t addr,
+			 bool reads)
+{
+	/* To one more, done, without bytes. */
+	static const u8 answer[32] = { 1, 9, 3, [24] = 1 };
+	int ret;
+
+	st_op_reset(r->tx[0]);
+	st_op_reset(r->tx[1]);
+	ret = fi_write(s->tx[0], r->src, 8, NULL, addr, 0, 1, &r->tx[0]->ctx);
+	ret = ret
+		      ?: reads ? fi_read(s->tx[0], r->dst, 8, NULL, addr, 0, 1,
+					 &r->tx[1]->ctx)
+			       : fi_write(s->tx[0], r->src, 8, NULL, addr, 0, 1,
+					  &r->tx[1]->ctx);
+	memcpy(r->src + BASE, answer, sizeof(answer));
+	if (ret || st_rogue_take(y, op, r->dst + BASE) < 0 ||
+	    st_rogue_take(y, op, r->dst + BASE) < 0)
+		return ret ?: -EPROTO;
+	return st_rogue_send(y, op, r->src + BASE, sizeof(answer));
+}
+
+static noinline_for_stack void st_rogue_joint(struct st *st, struct st *inner,
+					      struct st_room *r)
+{
+	struct st_op *op = st_op_new(inner);
+	fi_addr_t addr = FI_ADDR_UNSPEC;
+	struct rdm_rogue y = {};
+	struct st_sep s;
+	int ret = st_sep_open(&s, st);
+
+	if (!op || !CHECK_EQ(st, ret, 0, "a scalable endpoint opens") ||
+	    !st_rogue_meet(st, &y, &s, &addr))
+		goto out;
+	CHECK_EQ(st, st_rogue_both(&y, op, &s, r, addr, false), 0,
+		 "two writes have one answer");
+	ret = st_op_result(s.tx_cq[0], r->tx[0], 0);
+	CHECK_EQ(st, st_op_result(s.tx_cq[0], r->tx[1], ret), 0,
+		 "it is to each of them");
+	CHECK_EQ(st, st_rogue_both(&y, op, &s, r, addr, true), 0,
+		 "a write and a read have one");
+	CHECK_EQ(st, st_op_result(s.tx_cq[0], r->tx[1], 0), FI_ECONNRESET,
+		 "who answers a read so is cut off");
 out:
 	st_rogue_close(&y);
 	st_sep_close(&s);
@@ -693,6 +744,7 @@ void st_test_rdm_hostile(struct st *st)
 	st_rogue_stalls(st, &inner, &r, FI_MULTI_RECV);
 	st_rogue_closes(st, &inner, &r);
 	st_rogue_later(st, &inner, &r);
+	st_rogue_joint(st, &inner, &r);
 	st_rogue_lends(st, &inner, &r);
 	st_rogue_silent(st, &x, &r);
 out:

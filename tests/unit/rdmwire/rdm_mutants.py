@@ -96,12 +96,32 @@ RDM_MUTANTS = {
         "pieces", "rdmw_flow.c", "(piece->flags & FIRST_FLAGS) || piece->at != got",
         "(piece->flags & RDMW_WORD) || piece->at != got", FLOW),
     "rdm-a-tag-without-its-flag": mutant(
-        "pieces", "rdmw_flow.c", "(piece->tag && !(piece->flags & RDMW_TAGGED))", "0", FLOW),
+        "pieces", "rdmw_flow.c",
+        "(piece->tag && !(piece->flags & RDMW_TAGGED) &&\n\t     piece->kind != RDMW_ANSWER)", "0",
+        FLOW),
     "rdm-more-pieces-than-credits": mutant(
         "pieces", "rdmw_flow.c", "if (flow->held + flow->owed >= flow->window_in)", "if (0)",
         FLOW),
     "rdm-another-kind-goes-on-with-a-message": mutant(
         "pieces", "rdmw_flow.c", "piece->kind != flow->kind ||", "", RMA),
+    # One answer to several writes.
+    "rdm-joint-answers-need-no-feature": mutant(
+        "answers", "rdmw_flow.c", "!(flow->features & RDMW_FEATURE_JOINT)", "0", RMA),
+    "rdm-an-answer-is-to-more-than-was-asked": mutant(
+        "answers", "rdmw_flow.c", "if (piece->tag >= flow->asked)", "if (!flow->asked)", RMA),
+    "rdm-a-failure-is-told-of-several": mutant(
+        "answers", "rdmw_flow.c", "(piece->word && piece->tag)", "0", RMA),
+    "rdm-bytes-are-an-answer-to-several": mutant(
+        "answers", "rdmw_flow.c", "(piece->at && (piece->word || piece->tag))",
+        "(piece->at && piece->word)", RMA),
+    "rdm-more-are-answered-in-the-middle": mutant(
+        "answers", "rdmw_flow.c", "(piece->word || piece->tag))))", "piece->word)))", RMA),
+    "rdm-a-joint-answer-counts-once": mutant(
+        "answers", "rdmw_flow.c", "(__u16)(flow->asked - 1 - piece->tag)",
+        "(__u16)(flow->asked - 1)", RMA),
+    "rdm-one-that-is-sent-counts-once": mutant(
+        "answers", "rdmw_flow.c", "(__u16)(flow->due - 1 - message->tag)",
+        "(__u16)(flow->due - 1)", RMA),
     # Pieces without a header.
     "rdm-no-header-needs-no-feature": mutant(
         "bare", "rdmw_flow.c",
@@ -125,7 +145,8 @@ RDM_MUTANTS = {
         "if (piece->credits > flow->window_out - flow->credits)\n", "if (0)\n", BARE),
     # Requests and answers.
     "rdm-an-answer-to-nothing": mutant(
-        "requests", "rdmw_flow.c", "if (!flow->asked)", "if (0)", RMA),
+        "requests", "rdmw_flow.c", "if (piece->tag >= flow->asked)",
+        "if (piece->tag && piece->tag >= flow->asked)", RMA),
     "rdm-requests-without-end": mutant(
         "requests", "rdmw_flow.c", "flow->due == RDMW_ASKED_MAX", "0", RMA),
     "rdm-we-ask-without-end": mutant(
@@ -133,7 +154,8 @@ RDM_MUTANTS = {
     "rdm-an-unknown-status": mutant(
         "requests", "rdmw_flow.c", "piece->word >= RDMW_STATUSES ||", "", RMA),
     "rdm-a-failure-with-bytes": mutant(
-        "requests", "rdmw_flow.c", " || (piece->word && piece->at))", ")", RMA),
+        "requests", "rdmw_flow.c", "(piece->at && (piece->word || piece->tag))",
+        "(piece->at && piece->tag)", RMA),
     "rdm-a-read-in-pieces": mutant(
         "requests", "rdmw_flow.c",
         "if (piece->kind == RDMW_READ && !(piece->flags & RDMW_LAST))", "if (0)", RMA),

@@ -246,6 +246,56 @@ static void test_the_feature_is_needed(void **state)
 	assert_int_equal(pass(&a, &b, &read_it, 0, 32), RDMW_BAD_KIND);
 }
 
+static void test_one_answer_is_to_several_writes(void **state)
+{
+	struct rdmw_message m = { .kind = RDMW_WRITE, .total = 33 };
+	struct rdmw_offer old = offers[0];
+	uint8_t wire[PIECE] = { 0 };
+	struct rdmw_piece piece;
+	struct rdmw_flow a, b;
+	int i;
+
+	(void)state;
+	pair(&a, &b);
+	for (i = 0; i < 4; i++)
+		assert_int_equal(pass(&a, &b, &m, 0, 33), RDMW_OK);
+	m = (struct rdmw_message){ .kind = RDMW_ANSWER, .tag = 2 };
+	rdmw_flow_data(&b, &m, 0, 0, wire);
+	assert_int_equal(wire[24], 2);
+	assert_int_equal(rdmw_flow_arrived(&a, wire, RDMW_HEADER_BYTES, &piece),
+			 RDMW_OK);
+	assert_int_equal(piece.tag, 2);
+	assert_int_equal(a.asked, 1);
+	assert_int_equal(b.due, 1);
+	/* There is one, and two more are said to be. */
+	assert_int_equal(rdmw_flow_arrived(&a, wire, RDMW_HEADER_BYTES, &piece),
+			 RDMW_BAD_ASK);
+	/* One that has bytes, or tells of a failure, is to one request. */
+	a.asked = 3;
+	b.due = 3;
+	m.word = RDMW_NO_KEY;
+	assert_int_equal(pass(&b, &a, &m, 0, 0), RDMW_BAD_FIELD);
+	m = (struct rdmw_message){ .kind = RDMW_ANSWER, .total = 1, .tag = 1 };
+	a.asked = 3;
+	b.due = 3;
+	assert_int_equal(pass(&b, &a, &m, 0, 1), RDMW_BAD_FIELD);
+	/* Nor is it said in the middle. */
+	m = (struct rdmw_message){ .kind = RDMW_ANSWER, .total = 2 };
+	a.asked = 3;
+	assert_int_equal(pass(&b, &a, &m, 0, 1), RDMW_OK);
+	rdmw_flow_data(&b, &m, 1, 1, wire);
+	wire[24] = 1;
+	assert_int_equal(rdmw_flow_arrived(&a, wire, RDMW_HEADER_BYTES + 1,
+					   &piece),
+			 RDMW_BAD_ORDER);
+	/* It needs the feature. */
+	old.features &= ~(uint32_t)RDMW_FEATURE_JOINT;
+	rdmw_flow_init(&a, &old, &offers[1]);
+	a.asked = 3;
+	m = (struct rdmw_message){ .kind = RDMW_ANSWER, .tag = 1 };
+	assert_int_equal(pass(&b, &a, &m, 0, 0), RDMW_BAD_RESERVED);
+}
+
 static void test_answers_come_after_a_farewell(void **state)
 {
 	uint8_t wire[RDMW_HEADER_BYTES];
@@ -297,6 +347,7 @@ int main(void)
 			test_requests_are_answered_as_often_as_they_came),
 		cmocka_unit_test(test_what_a_request_or_answer_cannot_be),
 		cmocka_unit_test(test_the_feature_is_needed),
+		cmocka_unit_test(test_one_answer_is_to_several_writes),
 		cmocka_unit_test(test_answers_come_after_a_farewell),
 		cmocka_unit_test(test_a_write_may_be_as_long_as_a_message),
 	};
