@@ -70,7 +70,7 @@ static void check_flow(const struct rdmw_flow *flow)
 static void act(struct rdmw_flow *flow, uint8_t what)
 {
 	const struct rdmw_message read = { .kind = RDMW_READ, .total = 32 };
-	const struct rdmw_message answer = { .kind = RDMW_ANSWER };
+	struct rdmw_message answer = { .kind = RDMW_ANSWER };
 	uint8_t out[RDMW_HEADER_BYTES];
 
 	if ((what & 1) && flow->held)
@@ -89,8 +89,11 @@ static void act(struct rdmw_flow *flow, uint8_t what)
 	    rdmw_flow_may_send(flow, RDMW_READ))
 		rdmw_flow_data(flow, &read, 0, (__u16)read.total, out);
 	if ((what & 24) == 16 && flow->due &&
-	    rdmw_flow_may_send(flow, RDMW_ANSWER))
+	    rdmw_flow_may_send(flow, RDMW_ANSWER)) {
+		if (flow->features & RDMW_FEATURE_JOINT)
+			answer.tag = flow->due - 1U;
 		rdmw_flow_data(flow, &answer, 0, 0, out);
+	}
 	check_flow(flow);
 }
 
@@ -156,6 +159,10 @@ static void messages(struct rdmw_flow *flow, const uint8_t *data, size_t size)
 		if ((piece.kind == RDMW_WRITE || piece.kind == RDMW_READ) &&
 		    (piece.flags & RDMW_FIRST))
 			check_head(&piece, data + 1 + RDMW_HEADER_BYTES);
+		/* To several requests. */
+		expect(piece.kind != RDMW_ANSWER || !piece.tag ||
+		       ((flow->features & RDMW_FEATURE_JOINT) && !piece.bytes &&
+			(piece.flags & RDMW_FIRST)));
 		expect(!(piece.flags & RDMW_TAGGED) ||
 		       (flow->features & RDMW_FEATURE_TAGS));
 		expect(!piece.ctx || ((flow->features & RDMW_FEATURE_CTX) &&
