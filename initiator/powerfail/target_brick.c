@@ -77,19 +77,41 @@ int target_brick_read(struct target *t, uint64_t at, void *buf, size_t len)
 	return say_brick_failure(t, kfbrick_read(t->k, at, buf, len), "read");
 }
 
+/*
+ * The library has words for a call that failed, and none for what a completion
+ * brings: of a lost connection the next poll has them.
+ */
+static int say_completion(struct target *t, int error, const char *what)
+{
+	struct kfbrick_completion none;
+
+	if (error == -ECONNRESET && kfbrick_poll(t->k, &none, 1, 0) == error)
+		return say_brick_failure(t, error, what);
+	return error ? target_fail(t, error, what, strerror(-error)) : 0;
+}
+
+static int wait_durable(struct target *t, const char *what)
+{
+	struct kfbrick_completion done;
+	int n = kfbrick_poll(t->k, &done, 1, -1);
+
+	if (n < 0)
+		return say_brick_failure(t, n, what);
+	return say_completion(t, done.error, what);
+}
+
 static int write_durably(struct target *t, uint64_t at, const void *buf,
 			 size_t len)
 {
-	struct kfbrick_completion done;
+	const char *what = "durable write";
 	struct kfbrick_memory *memory;
 	int rc = kfbrick_memory_register(t->k, (void *)(uintptr_t)buf, len,
 					 &memory);
 
 	if (rc)
-		return rc;
+		return say_brick_failure(t, rc, what);
 	rc = kfbrick_post_write_durable(t->k, at, buf, len, NULL);
-	if (!rc)
-		rc = kfbrick_poll(t->k, &done, 1, -1) == 1 ? done.error : -EIO;
+	rc = rc ? say_brick_failure(t, rc, what) : wait_durable(t, what);
 	(void)kfbrick_memory_release(t->k, memory);
 	return rc;
 }
@@ -98,8 +120,7 @@ int target_brick_write(struct target *t, uint64_t at, const void *buf,
 		       size_t len, bool durable)
 {
 	if (durable)
-		return say_brick_failure(t, write_durably(t, at, buf, len),
-					 "durable write");
+		return write_durably(t, at, buf, len);
 	return say_brick_failure(t, kfbrick_write(t->k, at, buf, len), "write");
 }
 

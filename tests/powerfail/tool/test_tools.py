@@ -380,6 +380,7 @@ class Bricks(lab.FuncTest):
             time.sleep(TICK_S)
         self.b.kill()
         self.assertEqual(process.wait(lab.STOP_S), 1, "it was cut off")
+        self.said = process.stderr.read().decode()
         self.b.start()
         done = verify(*self.words(), notes)
         self.assertIn(done.returncode, (GOOD, LOST), done.stdout + done.stderr)
@@ -397,6 +398,25 @@ class Bricks(lab.FuncTest):
         self.start("brickd-caches")
         for number in range(5):
             self.assertEqual(self.cut(number, "--fua"), GOOD)
+
+    def cut_durable_writes(self, number):
+        """What the writer says of those that were under way when it was cut off."""
+        self.cut(number, "--fua", "--jobs", 8, "--batch", 1)
+        return [line for line in self.said.splitlines() if ": durable write: " in line]
+
+    def test_a_durable_write_that_is_cut_off_is_told_as_that(self):
+        self.start("brickd-caches")
+        # The first writer allocates its blocks, the others find them allocated.
+        lines = self.cut_durable_writes(0)
+        for number in range(1, SOON):
+            again = self.cut_durable_writes(number)
+            lines += again
+            if again:
+                break
+        self.assertTrue(again, "no durable write was under way at any cut")
+        for line in lines:
+            self.assertRegex(line, f": durable write: {self.b.url}: the connection is "
+                             "lost: .+; close it and connect again$")
 
     def test_a_brick_that_lies_about_a_flush_is_found_out(self):
         self.start("brickd-lying")
