@@ -259,6 +259,17 @@ has_left() { # what has kfbrick in its name, but for these tests' own
 		\( -name '*kfbrick*' -o -name '*brickd*' -o -name '*kfabric*' \) -print
 }
 
+holds_disk() { # a process has it open
+	sleep infinity 7</dev/kfbrick0 &
+	holder=$!
+	check_fails "the package is not removed while a process has its disk open" \
+		apt-get -q remove -y kfbrick
+	check "the disk is attached as before" systemctl is-active kfbrick@data
+	check "and brickd runs as before" systemctl is-active brickd
+	kill "$holder"
+	wait "$holder"
+}
+
 second_boot() {
 	check "the disk is mounted again" wait_for 60 is_mounted || bail "$(logs)"
 	check "by the driver of this version" test "$(loaded)" = "$(driver $DEBS)"
@@ -268,6 +279,7 @@ second_boot() {
 	check "nothing has failed" test -z "$(systemctl --failed --no-legend)" ||
 		diag "$(logs)"
 	check "it is unmounted" umount /mnt
+	holds_disk
 	check "all is purged" apt-get -q purge -y kfbrick libkfbrick0 kfbrick-dkms ||
 		bail "$(logs)"
 	check_fails "the disk is gone" test -e /sys/block/kfbrick0
