@@ -373,6 +373,7 @@ FOREIGN_WORDS = {
     "PERFCTRLSTS_0": "a processor's register",
     "PERFCTRLSTS_1": "a processor's register",
     "Use_Allocating_Flow_Wr": "a bit of a processor's register",
+    "autoinstall_all_kernels": "a setting of DKMS",
     "dma_opt_mapping_size": "the kernel's, not used and said so",
     "fi_av_insertsym": "libfabric's",
     "fi_ep_alias": "libfabric's",
