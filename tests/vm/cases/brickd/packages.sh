@@ -4,6 +4,7 @@
 # mounted. Under load all packages are upgraded, the driver's too, which DKMS builds
 # here; nothing is lost. A removal is refused while the disk is in use. It is mounted
 # again, by the new driver, when the system reboots, and a purge leaves the store.
+# There the kernel comes to enforce signatures, as it does with Secure Boot.
 #
 # tests/fresh has installed what the packages need. With CCACHE_DIR it has remembered
 # there what the compiler makes, and the case fails when that was of no use.
@@ -270,6 +271,11 @@ holds_disk() { # a process has it open
 	wait "$holder"
 }
 
+enforces_signatures() { # as with Secure Boot, where DKMS's key is not enrolled
+	echo Y >/sys/module/module/parameters/sig_enforce
+	says "Key was rejected by service" modprobe kfabric_loop
+}
+
 second_boot() {
 	check "the disk is mounted again" wait_for 60 is_mounted || bail "$(logs)"
 	check "by the driver of this version" test "$(loaded)" = "$(driver $DEBS)"
@@ -278,6 +284,8 @@ second_boot() {
 	check "nothing is lost of what was durable" nothing_is_lost
 	check "nothing has failed" test -z "$(systemctl --failed --no-legend)" ||
 		diag "$(logs)"
+	check "a kernel that enforces signatures refuses DKMS's key" \
+		enforces_signatures
 	check "it is unmounted" umount /mnt
 	holds_disk
 	check "all is purged" apt-get -q purge -y kfbrick libkfbrick0 kfbrick-dkms ||
