@@ -38,15 +38,34 @@ static bool chance(struct sim_files *files, uint32_t permille)
 
 /* ---- writing back ---------------------------------------------------------- */
 
+static void note_dirty(struct sim_file *file, uint64_t off, uint64_t len)
+{
+	bool is_clean = file->dirty_off == file->dirty_end;
+
+	if (is_clean || off < file->dirty_off)
+		file->dirty_off = off;
+	if (is_clean || off + len > file->dirty_end)
+		file->dirty_end = off + len;
+}
+
+static void note_clean(struct sim_file *file)
+{
+	file->dirty_off = file->dirty_end = 0;
+}
+
 static uint64_t write_back(struct sim_files *files, struct sim_file *file,
 			   uint32_t share)
 {
 	struct pc_disk disk = { .error = file->write_back.error,
 				.keep = file->write_back.keep };
 	struct sim_thread *thread = enter_kernel();
-	uint64_t lost = pc_write_back(&file->pc, 0, UINT64_MAX, share, &disk);
+	uint64_t lost = pc_write_back(&file->pc, file->dirty_off,
+				      file->dirty_end - file->dirty_off, share,
+				      &disk);
 
 	leave_kernel(thread);
+	if (share == PC_PER_MILLE)
+		note_clean(file);
 	if (lost) {
 		file->write_back.error = 0;
 		files->n_failed++;
@@ -77,6 +96,7 @@ int sim_file_sync(struct sim_files *files, struct sim_file *file,
 		thread = enter_kernel();
 		rc = pc_flush_fails(&file->pc, flush.error, flush.keep);
 		leave_kernel(thread);
+		note_clean(file);
 		return rc;
 	}
 	write_back(files, file, PC_PER_MILLE);
@@ -95,6 +115,7 @@ void sim_file_stored(struct sim_files *files, struct sim_file *file,
 		     uint64_t off, uint64_t len)
 {
 	pc_dirty(&file->pc, off, len);
+	note_dirty(file, off, len);
 	for (uint64_t p = off / PC_PAGE; p <= (off + len - 1) / PC_PAGE; p++)
 		file->touched[p / WORD_BITS] |= UINT64_C(1) << (p % WORD_BITS);
 	if (chance(files, files->write_back_permille))
@@ -133,6 +154,7 @@ static void lose_pages(struct sim_files *files, struct sim_file *file)
 			tear_page(files, file, p);
 		forget_page(file, p);
 	}
+	note_clean(file);
 	file->pc.state->error = (struct pc_errseq){ 0 };
 }
 
@@ -206,6 +228,7 @@ static void file_init(struct sim_files *files, struct sim_file *file,
 	pc->state->size = bytes;
 	memset(pc->state->page, PC_ABSENT, pc->n_pages);
 	file->bytes = bytes;
+	note_clean(file);
 	file->write_back = file->flush = file->call =
 		(struct sim_disk_error){ 0 };
 }

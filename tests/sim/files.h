@@ -50,6 +50,8 @@ struct sim_disk_error {
  * @pc: its pages
  * @bytes: its size
  * @touched: by page: it may be other than zero
+ * @dirty_off: no page before it is dirty
+ * @dirty_end: no page behind it is dirty
  * @write_back: the next page that is written back, by whomever
  * @flush: the next sync, when the disk empties its cache
  * @call: the next pread(2), pwrite(2) or fallocate(2)
@@ -58,6 +60,8 @@ struct sim_file {
 	struct page_cache pc;
 	uint64_t bytes;
 	uint64_t touched[SIM_FILE_PAGES / 64];
+	uint64_t dirty_off;
+	uint64_t dirty_end;
 	struct sim_disk_error write_back;
 	struct sim_disk_error flush;
 	struct sim_disk_error call;

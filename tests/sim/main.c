@@ -7,6 +7,8 @@
  * world has seen a promise broken, how, and which of its faults that takes.
  */
 #include <getopt.h>
+#include <limits.h>
+#include <malloc.h>
 #include <signal.h>
 #include <sodium.h>
 #include <stdio.h>
@@ -210,6 +212,9 @@ int main(int argc, char **argv)
 	if (sodium_init() < 0)
 		sim_die("libsodium does not start");
 	hear_crashes();
+	/* What a world gives back the next one takes. */
+	(void)mallopt(M_TRIM_THRESHOLD, INT_MAX);
+	(void)mallopt(M_MMAP_THRESHOLD, INT_MAX);
 	printf("# from seed %llu on\n", (unsigned long long)seed);
 	(void)fflush(stdout);
 	for (uint64_t i = 0; good && is_more(i, n, seconds); i++) {

@@ -176,7 +176,8 @@ void sim_medium_zero(struct sim_medium *m, uint64_t off, uint64_t len)
 	for (uint64_t n; len; off += n, len -= n) {
 		n = PAGE - off % PAGE;
 		n = n < len ? n : len;
-		put_pages(m, off, zeros, n);
+		if (may_hold(m, off / PAGE))
+			put(m, off, zeros, n);
 	}
 	between(m);
 }
@@ -309,18 +310,24 @@ struct brick_media *sim_medium_open(struct sim_medium *m)
 
 /* ---- devices ------------------------------------------------------------- */
 
+/* What of a line is not lost; most are whole. */
+static void put_line(uint8_t *to, const struct fault_line *line)
+{
+	if (line->mask == UINT64_MAX) {
+		memcpy(to, line->data, SIM_LINE);
+		return;
+	}
+	for (uint32_t i = 0; i < SIM_LINE; i++)
+		if (line->mask >> i & 1)
+			to[i] = line->data[i];
+}
+
 static void place(struct sim_medium *m, const struct fault_line *line)
 {
 	uint64_t off = line->addr - (uintptr_t)m->seen;
 
 	touch(m, off, SIM_LINE);
-	for (uint32_t i = 0; i < SIM_LINE; i++) {
-		if (!(line->mask >> i & 1))
-			continue;
-		m->seen[off + i] = line->data[i];
-		if (!m->platform.ddio && !m->files)
-			m->kept[off + i] = line->data[i];
-	}
+	put_line(m->seen + off, line);
 	if (m->files) {
 		sim_file_stored(m->files, &m->files->store, off, SIM_LINE);
 		return;
@@ -346,6 +353,8 @@ void sim_medium_write(struct sim_medium *m, uint32_t link, uint64_t key,
 	const uint8_t *bytes = from;
 	uint32_t n = 0;
 
+	if (link >= m->n.nr_conns)
+		m->n.nr_conns = link + 1;
 	while (n < len) {
 		n += fault_power_write(&m->n, link, key, (uintptr_t)at + n,
 				       bytes + n, len - n);
@@ -367,7 +376,7 @@ void sim_medium_empty(struct sim_medium *m, uint32_t link)
 
 void sim_medium_fence(struct sim_medium *m)
 {
-	for (uint32_t link = 0; link < SIM_LINKS_MAX; link++)
+	for (uint32_t link = 0; link < m->n.nr_conns; link++)
 		fault_power_empty(&m->n, link);
 	place_all(m);
 }
@@ -437,10 +446,8 @@ static void lose_buffers(struct sim_medium *m)
 		uint64_t off = line.addr - (uintptr_t)m->seen;
 
 		touch(m, off, SIM_LINE);
-		for (uint32_t i = 0; i < SIM_LINE; i++)
-			if (line.mask >> i & 1)
-				m->seen[off + i] = m->kept[off + i] =
-					line.data[i];
+		put_line(m->seen + off, &line);
+		put_line(m->kept + off, &line);
 	}
 }
 
@@ -508,4 +515,6 @@ void sim_medium_init(struct sim_medium *m, uint32_t host,
 	if (fault_power_init(&m->n, &cfg, m->n_lines, SIM_N_LINES, m->n_links,
 			     SIM_LINKS_MAX))
 		sim_die("no buffers before a medium");
+	/* Those that have written: each step looks at all of them. */
+	m->n.nr_conns = 1;
 }

@@ -21,7 +21,7 @@
 #define HEAD_BYTES  64 /* keeps cache lines, and what is aligned to them */
 #define CLASS_SHIFT 6
 #define PAGE	    4096
-#define LARGE_BYTES (128U << 10)
+#define LARGE_BYTES (512U << 10) /* below it memset() is cheaper than page faults */
 #define CLASSES	    21
 /* The kernel's allocator has the same when it is debugged. */
 #define FILL_GIVEN 0x5a
