@@ -25,6 +25,8 @@
 #define AGAIN_NS    (20 * SIM_US)
 #define SLOW_NS	    (30 * SIM_MS)
 #define UNSEEN_NS   (100 * SIM_MS)
+#define LAG_NS	    (2 * SIM_MS)
+#define LAGS_PERMILLE 300
 /* Of those whose blocks somebody else wants. */
 #define LOSES_PERMILLE 800
 #define LEASE_MAX_MS   100
@@ -35,6 +37,14 @@ void km_client_key(uint32_t number, uint8_t key[32])
 }
 
 /* ---- orders ----------------------------------------------------------------- */
+
+void sim_disk_lag(struct sim_disk *d)
+{
+	if (!sim_disk_chance(d, LAGS_PERMILLE))
+		return;
+	sim_current->slow_until_ns = SIM_NEVER;
+	sim_current->slow_ns = 1 + sim_disk_below(d, LAG_NS);
+}
 
 int sim_disk_order(struct sim_disk *d, const char *text, char *answer)
 {
@@ -115,6 +125,7 @@ static void open_meanwhile(void *arg)
 	char state[SIM_STATE_BYTES];
 
 	km_sleep_until(sim.now_ns + sim_disk_below(d, OPENER_NS));
+	sim_disk_lag(d);
 	disk = km_disk_open(d->instance);
 	d->is_held = disk;
 	if (disk) {
@@ -137,6 +148,7 @@ static void grow_meanwhile(void *arg)
 	char text[ORDER_BYTES], answer[SIM_ANSWER_BYTES];
 
 	km_sleep_until(sim.now_ns + sim_disk_below(d, OPENER_NS));
+	sim_disk_lag(d);
 	(void)snprintf(text, sizeof(text), "resize,instance=%d,blocks=%u",
 		       d->instance, d->n_blocks + 1);
 	if (!km_control(text, answer, sizeof(answer)))

@@ -117,6 +117,7 @@ static int take_up(struct sim_disk *d)
 
 static void taker(void *arg)
 {
+	sim_disk_lag(arg);
 	(void)take_up(arg);
 }
 

@@ -37,8 +37,10 @@
 /* A disk asks for as long, and not longer. */
 #define REFUSES_NS SIM_S
 
-/* How slow a machine is that is slow: which, and of where a thread may be held up. */
-#define SLOW_BIT 16
+/* How slow a machine is that is slow, wherever a thread may be held up; which thread. */
+#define SLOW_BIT  16
+#define ALONE_BIT 14
+#define THREAD_BIT 4
 static const uint64_t slow_ns[] = { 20 * SIM_US, SIM_MS, 5 * SIM_MS };
 
 /* What befalls, in words. */
@@ -67,7 +69,7 @@ static const char *const names[SIM_FAULT_KINDS] = {
 	[SIM_REFUSE] = "the brick unmaps nothing for a while",
 	[SIM_CARD] = "the brick's card refuses writes for a while",
 	[SIM_GROW] = "the store is made larger",
-	[SIM_SLOW] = "a machine is slow for a while",
+	[SIM_SLOW] = "a machine, or a thread of it, is slow for a while",
 };
 
 /* There is no sense in what concerns files where there are none. */
@@ -216,13 +218,34 @@ static void befall_someone(const struct sim_fault *f)
 		sim_brick_revoke(brick, number, f->which, f->ns);
 }
 
+/* One of its threads does nothing for long, and the others all that they may. */
+static struct sim_thread *choose_thread(const struct sim_process *process,
+					uint64_t which)
+{
+	struct sim_thread *thread, *found = NULL;
+	uint64_t n = 0;
+
+	if (!process->is_alive)
+		return NULL;
+	LIST_FOREACH(thread, &process->threads, link)
+	n++;
+	which %= n;
+	LIST_FOREACH(thread, &process->threads, link)
+	if (!which--)
+		found = thread;
+	return found;
+}
+
 /* Processors of a host may be others' for a while: packets come all the same. */
 static void slow_down(const struct sim_fault *f)
 {
 	struct sim_scene *s = f->scene;
 	uint32_t n_users = s->n_clients + s->n_disks;
 	uint32_t at = (uint32_t)(f->which % (2 * n_users + s->n_bricks));
+	uint64_t ns = slow_ns[(f->which >> SLOW_BIT) %
+			      (sizeof(slow_ns) / sizeof(slow_ns[0]))];
 	struct sim_process *process;
+	struct sim_thread *thread;
 
 	if (at >= 2 * n_users)
 		process = &s->bricks[at - 2 * n_users].host.process;
@@ -231,11 +254,19 @@ static void slow_down(const struct sim_fault *f)
 	else
 		process = &s->disks[at % n_users - s->n_clients]
 				   .machine->host.process;
-	sim_trace(process->name, "is slow for %llu us",
+	thread = f->which >> ALONE_BIT & 1 ?
+			 choose_thread(process, f->which >> THREAD_BIT) :
+			 NULL;
+	sim_trace(process->name, "%s slow for %llu us",
+		  thread ? "has a thread that is" : "is",
 		  (unsigned long long)(f->ns / SIM_US));
+	if (thread) {
+		thread->slow_until_ns = sim.now_ns + f->ns;
+		thread->slow_ns = ns;
+		return;
+	}
 	process->slow_until_ns = sim.now_ns + f->ns;
-	process->slow_ns = slow_ns[(f->which >> SLOW_BIT) %
-				   (sizeof(slow_ns) / sizeof(slow_ns[0]))];
+	process->slow_ns = ns;
 }
 
 static void befall(const struct sim_fault *f)

@@ -176,12 +176,15 @@ void sim_yield(void)
 
 void sim_may_yield(void)
 {
+	const struct sim_thread *thread = sim_current;
 	const struct sim_process *process;
 
-	if (!sim_current)
+	if (!thread)
 		return;
-	process = sim_current->process;
-	if (sim.now_ns < process->slow_until_ns)
+	process = thread->process;
+	if (sim.now_ns < thread->slow_until_ns)
+		sim_sleep(sim.now_ns + 1 + sim_below(thread->slow_ns));
+	else if (sim.now_ns < process->slow_until_ns)
 		sim_sleep(sim.now_ns + 1 + sim_below(process->slow_ns));
 	else if (sim_chance(sim.pace.yield_permille))
 		sim_yield();
