@@ -25,8 +25,11 @@
 #define AGAIN_NS    (20 * SIM_US)
 #define SLOW_NS	    (30 * SIM_MS)
 #define UNSEEN_NS   (100 * SIM_MS)
-#define LAG_NS	    (2 * SIM_MS)
-#define LAGS_PERMILLE 300
+/* For how long a thread that is stopped is stopped, of each magnitude as often. */
+#define STOP_NS	       (20 * SIM_MS)
+#define STOPS_MAX      16
+#define STOPS_PERMILLE 700
+#define MAGNITUDES     8 /* of two */
 /* Of those whose blocks somebody else wants. */
 #define LOSES_PERMILLE 800
 #define LEASE_MAX_MS   100
@@ -38,12 +41,13 @@ void km_client_key(uint32_t number, uint8_t key[32])
 
 /* ---- orders ----------------------------------------------------------------- */
 
-void sim_disk_lag(struct sim_disk *d)
+void sim_disk_stop_once(struct sim_disk *d)
 {
-	if (!sim_disk_chance(d, LAGS_PERMILLE))
+	if (!sim_disk_chance(d, STOPS_PERMILLE))
 		return;
-	sim_current->slow_until_ns = SIM_NEVER;
-	sim_current->slow_ns = 1 + sim_disk_below(d, LAG_NS);
+	sim_current->until_stop = 1 + (uint32_t)sim_disk_below(d, STOPS_MAX);
+	sim_current->stop_ns =
+		sim_disk_below(d, STOP_NS >> sim_disk_below(d, MAGNITUDES));
 }
 
 int sim_disk_order(struct sim_disk *d, const char *text, char *answer)
@@ -125,7 +129,7 @@ static void open_meanwhile(void *arg)
 	char state[SIM_STATE_BYTES];
 
 	km_sleep_until(sim.now_ns + sim_disk_below(d, OPENER_NS));
-	sim_disk_lag(d);
+	sim_disk_stop_once(d);
 	disk = km_disk_open(d->instance);
 	d->is_held = disk;
 	if (disk) {
@@ -148,7 +152,7 @@ static void grow_meanwhile(void *arg)
 	char text[ORDER_BYTES], answer[SIM_ANSWER_BYTES];
 
 	km_sleep_until(sim.now_ns + sim_disk_below(d, OPENER_NS));
-	sim_disk_lag(d);
+	sim_disk_stop_once(d);
 	(void)snprintf(text, sizeof(text), "resize,instance=%d,blocks=%u",
 		       d->instance, d->n_blocks + 1);
 	if (!km_control(text, answer, sizeof(answer)))
@@ -196,9 +200,13 @@ static void detach(struct sim_disk *d)
 		d->machine->host.process.slow_ns = SIM_MS;
 	}
 	if (!d->machine->n_guests && d->n_blocks < d->settings.grows_to &&
-	    sim_disk_chance(d, 300)) {
+	    sim_disk_chance(d, 500)) {
 		d->n_openers++;
 		km_start("grower", grow_meanwhile, d);
+		/* Who is first is with it when it goes. */
+		if (sim_disk_chance(d, 700))
+			km_sleep_until(sim.now_ns +
+				       sim_disk_below(d, OPENER_NS));
 	}
 	/* When there is no memory for the order it has not been obeyed. */
 	while ((rc = sim_disk_order(d, text, answer)) == -ENOMEM ||

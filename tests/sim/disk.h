@@ -238,8 +238,8 @@ void sim_disk_try_sizes(struct sim_disk *disk);
 void sim_disk_rest(struct sim_disk *disk);
 /* It has no more of them than it may. */
 void sim_disk_count_mappings(struct sim_disk *disk);
-/* From here on this thread may be much slower than the others of its machine. */
-void sim_disk_lag(struct sim_disk *disk);
+/* This thread may be stopped soon, once and wherever it is, while the others go on. */
+void sim_disk_stop_once(struct sim_disk *disk);
 /* An order to the control device, for the story, too. */
 int sim_disk_order(struct sim_disk *disk, const char *text, char *answer);
 

@@ -117,7 +117,7 @@ static int take_up(struct sim_disk *d)
 
 static void taker(void *arg)
 {
-	sim_disk_lag(arg);
+	sim_disk_stop_once(arg);
 	(void)take_up(arg);
 }
 

@@ -37,10 +37,13 @@
 /* A disk asks for as long, and not longer. */
 #define REFUSES_NS SIM_S
 
-/* How slow a machine is that is slow, wherever a thread may be held up; which thread. */
-#define SLOW_BIT  16
-#define ALONE_BIT 14
+/* How slow a machine is that is slow, wherever a thread may be held up. */
+#define SLOW_BIT 16
+/* Or one of its threads is stopped, once: that it is so, which, and where. */
+#define STOP_BIT   14
 #define THREAD_BIT 4
+#define WHERE_BIT  6
+#define STOPS_MAX  64
 static const uint64_t slow_ns[] = { 20 * SIM_US, SIM_MS, 5 * SIM_MS };
 
 /* What befalls, in words. */
@@ -69,7 +72,8 @@ static const char *const names[SIM_FAULT_KINDS] = {
 	[SIM_REFUSE] = "the brick unmaps nothing for a while",
 	[SIM_CARD] = "the brick's card refuses writes for a while",
 	[SIM_GROW] = "the store is made larger",
-	[SIM_SLOW] = "a machine, or a thread of it, is slow for a while",
+	[SIM_SLOW] =
+		"a machine is slow, or a thread of it stopped, for a while",
 };
 
 /* There is no sense in what concerns files where there are none. */
@@ -218,7 +222,7 @@ static void befall_someone(const struct sim_fault *f)
 		sim_brick_revoke(brick, number, f->which, f->ns);
 }
 
-/* One of its threads does nothing for long, and the others all that they may. */
+/* It does nothing for long, and the others all that they may. */
 static struct sim_thread *choose_thread(const struct sim_process *process,
 					uint64_t which)
 {
@@ -254,15 +258,16 @@ static void slow_down(const struct sim_fault *f)
 	else
 		process = &s->disks[at % n_users - s->n_clients]
 				   .machine->host.process;
-	thread = f->which >> ALONE_BIT & 1 ?
-			 choose_thread(process, f->which >> THREAD_BIT) :
-			 NULL;
-	sim_trace(process->name, "%s slow for %llu us",
-		  thread ? "has a thread that is" : "is",
+	thread = f->which >> STOP_BIT & 1
+			 ? choose_thread(process, f->which >> THREAD_BIT)
+			 : NULL;
+	sim_trace(process->name, "%s for %llu us",
+		  thread ? "stops a thread" : "is slow",
 		  (unsigned long long)(f->ns / SIM_US));
 	if (thread) {
-		thread->slow_until_ns = sim.now_ns + f->ns;
-		thread->slow_ns = ns;
+		thread->until_stop =
+			1 + (uint32_t)((f->which >> WHERE_BIT) % STOPS_MAX);
+		thread->stop_ns = f->ns;
 		return;
 	}
 	process->slow_until_ns = sim.now_ns + f->ns;

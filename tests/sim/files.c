@@ -59,9 +59,9 @@ static uint64_t write_back(struct sim_files *files, struct sim_file *file,
 	struct pc_disk disk = { .error = file->write_back.error,
 				.keep = file->write_back.keep };
 	struct sim_thread *thread = enter_kernel();
-	uint64_t lost = pc_write_back(&file->pc, file->dirty_off,
-				      file->dirty_end - file->dirty_off, share,
-				      &disk);
+	uint64_t lost =
+		pc_write_back(&file->pc, file->dirty_off,
+			      file->dirty_end - file->dirty_off, share, &disk);
 
 	leave_kernel(thread);
 	if (share == PC_PER_MILLE)

@@ -176,14 +176,14 @@ void sim_yield(void)
 
 void sim_may_yield(void)
 {
-	const struct sim_thread *thread = sim_current;
+	struct sim_thread *thread = sim_current;
 	const struct sim_process *process;
 
 	if (!thread)
 		return;
 	process = thread->process;
-	if (sim.now_ns < thread->slow_until_ns)
-		sim_sleep(sim.now_ns + 1 + sim_below(thread->slow_ns));
+	if (thread->until_stop && !--thread->until_stop)
+		sim_sleep(sim.now_ns + thread->stop_ns);
 	else if (sim.now_ns < process->slow_until_ns)
 		sim_sleep(sim.now_ns + 1 + sim_below(process->slow_ns));
 	else if (sim_chance(sim.pace.yield_permille))

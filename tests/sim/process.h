@@ -28,9 +28,9 @@ struct sim_process;
  * @has_ended: its function has returned
  * @is_detached: nobody joins it
  * @was_woken: by somebody, and not by its time
- * @slow_until_ns: until then it is held up, alone of its process, wherever it may be,
- *	for up to
- * @slow_ns
+ * @until_stop: it is held up once, where it may be held up for that many times more
+ *	by then; 0: nowhere
+ * @stop_ns: for how long
  */
 struct sim_thread {
 	LIST_ENTRY(sim_thread) link;
@@ -43,8 +43,8 @@ struct sim_thread {
 	bool is_detached;
 	bool was_woken;
 	bool has_begun;
-	uint64_t slow_until_ns;
-	uint64_t slow_ns;
+	uint32_t until_stop;
+	uint64_t stop_ns;
 	jmp_buf at;
 	void *stack;
 };
@@ -103,7 +103,7 @@ struct sim_thread *sim_thread_start(struct sim_process *process,
 bool sim_sleep(uint64_t until_ns);
 /* Something holds the thread up for a while. */
 void sim_yield(void);
-/* The same now and then, and each time as long as it is slow. */
+/* The same now and then, or where it is to be. */
 void sim_may_yield(void);
 void sim_wake(struct sim_thread *thread);
 /* Those of this process whose waits_for it is: one of them, or all. */

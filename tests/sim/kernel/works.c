@@ -13,6 +13,7 @@
 struct worker {
 	struct list_head node;
 	struct work_struct *runs;
+	const struct km_task *task;
 	bool is_idle;
 };
 
@@ -55,6 +56,7 @@ static void run_work(struct worker *w, struct work_struct *work)
 	list_del_init(&work->node);
 	work->is_pending = false;
 	w->runs = work;
+	w->task = task;
 	task->frees_memory = work->wq && work->wq->flags & WQ_MEM_RECLAIM;
 	work->func(work);
 	task->frees_memory = false;
@@ -226,7 +228,13 @@ void km_works_freed(const void *at, size_t len)
 	uintptr_t from = (uintptr_t)at;
 	struct delayed_work *later, *next_later;
 	struct work_struct *work, *next;
+	struct worker *w;
 
+	/* A work may free what it is in itself. */
+	list_for_each_entry(w, &sim_workers, node) {
+		if ((uintptr_t)w->runs - from < len && w->task != km_current())
+			km_broken("memory is freed in which a work runs");
+	}
 	list_for_each_entry_safe(work, next, &sim_works_ready, node) {
 		if ((uintptr_t)work - from >= len)
 			continue;
