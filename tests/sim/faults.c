@@ -33,6 +33,7 @@
 /* A disk loses twice. */
 #define LOSES_PERMILLE 700
 #define LOSSY_PERMILLE 600
+#define TIER_PERMILLE  200
 #define FIRST_NS       (500 * SIM_MS)
 /* A disk asks for as long, and not longer. */
 #define REFUSES_NS SIM_S
@@ -541,6 +542,16 @@ static void come_first(struct sim_fault *f, const struct sim_fault *second,
 	f->at_ns = second->at_ns;
 }
 
+/* Of a disk that is dead then; an administrator does not know that it is. */
+static void come_third(struct sim_fault *f, const uint32_t *weights,
+		       uint32_t sum, uint64_t *dice)
+{
+	f->state = DEAD;
+	choose_kind(f, weights, sum, dice);
+	if (has_sense(f->scene, SIM_TIER) && sim_chance_of(dice, TIER_PERMILLE))
+		f->kind = SIM_TIER;
+}
+
 void sim_faults_make(struct sim_scene *s, uint64_t *dice, uint64_t span_ns,
 		     uint64_t mask)
 {
@@ -560,9 +571,9 @@ void sim_faults_make(struct sim_scene *s, uint64_t *dice, uint64_t span_ns,
 		sum += weights[i];
 	}
 	all->n = (uint32_t)sim_below_of(dice, SIM_FAULTS_MAX);
-	/* Others would mostly come between the two. */
+	/* Others would mostly come between the two; one waits for what they make. */
 	if (loses)
-		all->n = 2;
+		all->n = 3;
 	for (uint32_t i = 0; sum && i < all->n; i++) {
 		struct sim_fault *f = &all->list[i];
 
@@ -575,6 +586,8 @@ void sim_faults_make(struct sim_scene *s, uint64_t *dice, uint64_t span_ns,
 			come_second(f, sim_chance_of(dice, LOSSY_PERMILLE));
 		if (i == 1 && loses)
 			come_first(f, f - 1, dice);
+		if (i == 2 && loses)
+			come_third(f, weights, sum, dice);
 		if (mask >> i & 1)
 			sim_schedule(&f->due, f->at_ns);
 	}
