@@ -17,7 +17,10 @@
 #define SOON_MAX 40
 /* Allocations of brickd's. */
 #define ALLOCATIONS_MAX 60
-#define BOUND_PERMILLE	300
+/* How many of them fail, one after the other. */
+#define RUN_BIT	       14
+#define RUN_MAX	       8
+#define BOUND_PERMILLE 300
 /* Which of the bricks a fault concerns. */
 #define BRICK_BIT     13
 #define RARE_PERMILLE 350
@@ -324,7 +327,8 @@ static void befall(const struct sim_fault *f)
 	case SIM_MEMORY:
 		sim_memory_fail_after(
 			brick->host.process.number,
-			1 + (uint32_t)(f->which % ALLOCATIONS_MAX));
+			1 + (uint32_t)(f->which % ALLOCATIONS_MAX),
+			1 + (uint32_t)((f->which >> RUN_BIT) % RUN_MAX));
 		break;
 	case SIM_CLOCK:
 		sim.wall_ns = (f->which % 1000) * SIM_S;
@@ -600,7 +604,7 @@ void sim_faults_end(struct sim_scene *s)
 	for (uint32_t i = 0; i < s->n_bricks; i++) {
 		struct sim_files *files = &s->bricks[i].files;
 
-		sim_memory_fail_after(s->bricks[i].host.process.number, 0);
+		sim_memory_fail_after(s->bricks[i].host.process.number, 0, 0);
 		files->store.write_back.error = 0;
 		files->slow.write_back.error = 0;
 		files->store.flush.error = files->slow.flush.error = 0;

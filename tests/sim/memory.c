@@ -21,8 +21,9 @@
 #define HEAD_BYTES  64 /* keeps cache lines, and what is aligned to them */
 #define CLASS_SHIFT 6
 #define PAGE	    4096
-#define LARGE_BYTES (512U << 10) /* below it memset() is cheaper than page faults */
-#define CLASSES	    21
+#define LARGE_BYTES \
+	(512U << 10) /* below it memset() is cheaper than page faults */
+#define CLASSES 21
 /* The kernel's allocator has the same when it is debugged. */
 #define FILL_GIVEN 0x5a
 #define FILL_FREED 0x6b
@@ -36,6 +37,7 @@ struct piece {
 
 struct area {
 	uint32_t until_failure;
+	uint32_t n_to_fail;
 	uint32_t n_failures;
 	uint64_t used;
 	struct piece *free[CLASSES];
@@ -80,9 +82,19 @@ void sim_memory_forget(uint32_t process)
 	memset(&areas[process], 0, sizeof(areas[process]));
 }
 
-void sim_memory_fail_after(uint32_t process, uint32_t allocations)
+void sim_memory_fail_after(uint32_t process, uint32_t allocations, uint32_t n)
 {
 	areas[process].until_failure = allocations;
+	areas[process].n_to_fail = n;
+}
+
+static bool is_short(struct area *area)
+{
+	if (!area->until_failure || --area->until_failure)
+		return false;
+	if (area->n_to_fail && --area->n_to_fail)
+		area->until_failure = 1;
+	return true;
 }
 
 uint32_t sim_memory_failures(uint32_t process)
@@ -169,7 +181,7 @@ static void *take(struct area *area, size_t len)
 
 	if (class >= CLASSES)
 		return NULL;
-	if (area->until_failure && !--area->until_failure) {
+	if (is_short(area)) {
 		sim_trace("memory", "%zu bytes are not there", len);
 		area->n_failures++;
 		errno = ENOMEM;

@@ -19,8 +19,8 @@
 /* Zeroed memory of the world's own at an address. */
 void *sim_map(uint64_t at, uint64_t len);
 
-/* The next allocation but so many - 1 of a process fails, once; 0: none does. */
-void sim_memory_fail_after(uint32_t process, uint32_t allocations);
+/* The next allocation but so many - 1 of a process fails, and @n in all; 0: none does. */
+void sim_memory_fail_after(uint32_t process, uint32_t allocations, uint32_t n);
 /* How many have failed since it was started. */
 uint32_t sim_memory_failures(uint32_t process);
 
