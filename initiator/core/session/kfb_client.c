@@ -340,6 +340,19 @@ static void kfb_client_validate_queue(const struct kfb_client *c,
 	q->fate_due = 1;
 }
 
+/*
+ * The brick is proven, and another one than was expected. It will not get better, but
+ * at another address.
+ */
+static void kfb_client_met_another(struct kfb_client *c,
+				   struct kfb_client_queue *q, __u64 now_ms)
+{
+	if (c->config.n_addresses < 2)
+		kfb_client_fail(c, -ESTALE);
+	else
+		kfb_client_lose_queue(c, q, KFB_CONN_AUTH, now_ms, -ESTALE);
+}
+
 /* INFO has come, in a new session. */
 static void kfb_client_informed(struct kfb_client *c,
 				const struct kfb_info *info, __u64 now_ms)
@@ -356,7 +369,7 @@ static void kfb_client_informed(struct kfb_client *c,
 	if (memcmp(expect, any, sizeof(any)) &&
 	    memcmp(expect, info->brick_uuid, sizeof(any))) {
 		if (c->config.engine.client_name)
-			kfb_client_fail(c, -ESTALE);
+			kfb_client_met_another(c, q, now_ms);
 		else /* anybody's word */
 			kfb_client_lose_queue(c, q, KFB_CONN_AUTH, now_ms,
 					      -ESTALE);
@@ -462,9 +475,8 @@ int kfb_client_receive(struct kfb_client *c, __u32 queue, const void *data,
 	kfb_client_heard(c, queue, now_ms);
 	rc = kfb_engine_receive(&q->engine, data, len, reply, out);
 	if (rc) {
-		/* Proven, and another brick: it will not get better. */
 		if (was == KFB_CONN_AUTH && rc == -ESTALE && !out->status)
-			kfb_client_fail(c, rc);
+			kfb_client_met_another(c, q, now_ms);
 		else
 			kfb_client_lose_queue(c, q, was, now_ms, rc);
 		return rc;

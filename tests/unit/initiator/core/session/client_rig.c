@@ -185,6 +185,8 @@ static void do_connect(struct rig *r, const struct kfb_client_action *action)
 	}
 	link->address = action->address;
 	link->silent = false;
+	if (r->foreign)
+		r->b.other_uuid = r->foreign & 1U << action->address;
 	link->unheard = r->mute & 1U << action->address;
 	if (link->unheard) {
 		link->open = true;

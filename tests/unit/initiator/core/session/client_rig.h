@@ -67,6 +67,7 @@ struct rig {
 	/* what goes wrong */
 	bool unreachable;
 	uint32_t mute; /* by address: nothing answers there */
+	uint32_t foreign; /* by address: another brick is there */
 	uint32_t session_address; /* joins at any other are STALE */
 	uint16_t cut_op; /* 0: any */
 	enum rig_cut cut;

@@ -180,6 +180,17 @@ static void they_are_tried_in_turn_until_one_answers(void **state)
 	assert_int_equal(r.b.n_openings, 1);
 }
 
+/* Somebody has written down a wrong address: that costs a try, and no disk. */
+static void another_brick_at_an_address_is_passed_by(void **state)
+{
+	rig_connect(&r);
+	r.mute = 1 << 0;
+	r.foreign = 1 << 1;
+	cut_all();
+	rig_run_to(&r, KFB_CLIENT_LIVE, SOON_MS);
+	all_are_at(2);
+}
+
 static void one_that_was_given_up_looks_everywhere(void **state)
 {
 	rig_connect(&r);
@@ -227,6 +238,8 @@ int main(void)
 		cmocka_unit_test_setup(a_try_at_the_address_before_is_given_up,
 				       setup),
 		cmocka_unit_test_setup(they_are_tried_in_turn_until_one_answers,
+				       setup),
+		cmocka_unit_test_setup(another_brick_at_an_address_is_passed_by,
 				       setup),
 		cmocka_unit_test_setup(one_that_was_given_up_looks_everywhere,
 				       setup),
