@@ -30,12 +30,18 @@ is_data() { # the mounted file system is on the disk with the stable name
 	[ "$(findmnt -n -o SOURCE /data)" = "$(readlink -f $LINK)" ]
 }
 
-check "the system came up" systemctl is-active multi-user.target || diag "$(logs)"
-check "brickd runs" systemctl is-active brickd || diag "$(logs)"
-check "the disk was attached at boot" systemctl is-active kfbrick@data ||
+# needed DESCRIPTION COMMAND...: without it the rest says nothing
+needed() {
+	check "$@" && return
 	diag "$(logs)"
-check "it has a name by brick and address" test -b $LINK || diag "$(ls -l /dev/disk/by-id)"
-check "it was mounted at boot" systemctl is-active data.mount || diag "$(logs)"
+	bail "the rest of the case can be tried"
+}
+
+needed "the system came up" systemctl is-active multi-user.target
+needed "brickd runs" systemctl is-active brickd
+needed "the disk was attached at boot" systemctl is-active kfbrick@data
+needed "it has a name by brick and address" test -b $LINK
+needed "it was mounted at boot" systemctl is-active data.mount
 check "what is mounted is that disk" is_data
 check "the disk was there before the mount was begun" \
 	before kfbrick@data.service data.mount
