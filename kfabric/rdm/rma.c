@@ -188,7 +188,7 @@ bool kfir_answer_all(struct kfir_conn *conn)
 
 /* ---- answers of the peer -------------------------------------------------------- */
 
-/* A request is whole; the flow has seen to it that there is room for one. */
+/* A request is whole; who has sent it has seen to it that there is room for one. */
 void kfir_ask(struct kfir_conn *conn, struct kfir_op *op)
 {
 	unsigned int at = conn->first_asked + conn->nr_asked++;
@@ -269,10 +269,11 @@ static bool kfir_take_first_answer(struct kfir_conn *conn,
 	if (!(slot->piece.flags & RDMW_LAST))
 		return true;
 	kfir_ask_end(conn);
+	/* Another request may wait for its place. */
+	kfir_stir(conn);
 	if (!op)
 		return true;
 	op->is_answered = true;
-	kfir_stir(conn);
 	/* Else its last piece is told to be sent later. */
 	if (!op->flying)
 		kfir_rma_finish(op);
@@ -286,12 +287,12 @@ static void kfir_take_answer(struct kfir_conn *conn,
 	const struct rdmw_piece *piece = &slot->piece;
 	u64 more = piece->flags & RDMW_FIRST ? piece->tag : 0;
 
-	do
+	do {
 		if (!kfir_take_first_answer(conn, slot)) {
 			kfir_conn_violated(conn, RDMW_BAD_LENGTH);
 			return;
 		}
-	while (more--);
+	} while (more--);
 }
 
 void kfir_rma_finish(struct kfir_op *op)

@@ -179,6 +179,9 @@ static int kfir_send_piece(struct kfir_conn *conn, struct kfir_op *op)
 	u32 data;
 	int ret;
 
+	/* An answer that has come has its place until it is taken. */
+	if (kfir_is_rma(op) && conn->nr_asked == RDMW_ASKED_MAX)
+		return -FI_EAGAIN;
 	/* What is 4 KiB for the upper layer is so for the one below. */
 	if (!op->moved)
 		room += kfir_head_bytes(op);

@@ -89,8 +89,12 @@ static enum kfir_news kfir_news(struct kfir_ep *ep)
 {
 	enum kfir_news news = KFIR_NO_NEWS;
 	struct kfir_ctx *ctx;
+	unsigned long irq;
 
 	/* What is posted from here on tells it. */
+	spin_lock_irqsave(&ep->lock, irq);
+	ep->came_receive = false;
+	spin_unlock_irqrestore(&ep->lock, irq);
 	WRITE_ONCE(ep->hungry, true);
 	list_for_each_entry(ctx, &ep->ctxs, node)
 		if (ctx->dirs & FI_RECV)

@@ -13,6 +13,8 @@
 #define READ_ONLY 77
 #define DATA	  0x0123456789abcdefULL
 #define MANY	  24 /* operations at one time: more than may be without answer */
+#define READ_LEN  8
+#define ROUNDS	  50
 
 /* a reads and writes memory of b. */
 struct st_remote {
@@ -293,6 +295,49 @@ static noinline_for_stack void st_remote_behind(struct st *st,
 	CHECK_EQ(st, ok, MANY - 1, "they arrive in their order");
 }
 
+/*
+ * Answers are behind messages that were taken out of their way: they are counted when
+ * they come and looked at later, and meanwhile no request takes their place.
+ */
+static noinline_for_stack void st_remote_kept(struct st *st,
+					      struct st_remote *m)
+{
+	struct st_room *r = &m->d.r;
+	int i, round, ok = 0, ret = 0;
+
+	for (i = 0; i < MANY; i++) {
+		ret = ret
+			      ?: st_node_send(&m->d.b, r->tx[i], r->src,
+					      100 + i, m->d.to_a);
+		ret = st_op_result(m->d.b.cq, r->tx[i], ret);
+	}
+	CHECK_EQ(st, ret, 0, "messages are sent that nobody receives");
+	st_fill(m->memory, REGION, 8);
+	for (round = 0; round < ROUNDS && !ret; round++) {
+		memset(m->bytes, 0, MANY * READ_LEN);
+		for (i = 0; i < MANY; i++) {
+			st_op_reset(r->tx[i]);
+			ret = ret
+				      ?: fi_read(m->d.a.ep,
+						 m->bytes + i * READ_LEN,
+						 READ_LEN, NULL, m->d.to_b,
+						 i * READ_LEN, KEY,
+						 &r->tx[i]->ctx);
+		}
+		for (i = 0; i < MANY; i++)
+			ret = st_op_result(m->d.a.cq, r->tx[i], ret);
+		ok += !ret && !memcmp(m->bytes, m->memory, MANY * READ_LEN);
+	}
+	CHECK_EQ(st, ok, ROUNDS, "each of many reads has its own bytes");
+	for (i = 0; i < MANY; i++) {
+		ret = ret
+			      ?: st_node_recv(&m->d.a, r->rx[i],
+					      r->dst + i * BASE, BASE);
+		ret = st_op_result(m->d.a.cq, r->rx[i], ret);
+	}
+	CHECK_EQ(st, ret, 0, "the messages are received at last");
+}
+
 static noinline_for_stack void st_remote_rules(struct st *st,
 					       struct st_remote *m)
 {
@@ -334,6 +379,7 @@ void st_test_rdm_rma(struct st *st)
 		st_remote_data(st, m);
 		st_remote_many(st, m);
 		st_remote_behind(st, m);
+		st_remote_kept(st, m);
 		st_remote_rules(st, m);
 	}
 	if (m)
