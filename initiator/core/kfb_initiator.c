@@ -121,6 +121,9 @@ void kfb_initiator_accepted(struct kfb_initiator_queue *q, const void *data,
 	int rc;
 
 	q->is_connecting = 0;
+	/* It was given up, and is to be closed. */
+	if (kfb_initiator_is_lost(q))
+		return;
 	rc = kfb_client_accepted(&i->client, q->index, data, len,
 				 kfb_initiator_now(i));
 	/* Whoever has the brick's port instead of it is worth a line. */
@@ -157,6 +160,8 @@ void kfb_initiator_rejected(struct kfb_initiator_queue *q, int error,
 		rc = -EHOSTUNREACH;
 	memset(&reject, 0, sizeof(reject));
 	q->is_connecting = 0;
+	if (kfb_initiator_is_lost(q))
+		return;
 	/* Only a refusal has words; the rest is the fabric's. */
 	if (error == ECONNREFUSED || len)
 		kfb_client_rejected(&i->client, q->index, data, len,

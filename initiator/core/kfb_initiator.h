@@ -171,7 +171,7 @@ enum kfb_initiator_level {
 
 /**
  * struct kfb_initiator_ops - what the world does for an initiator
- * @connect: make an endpoint and connect it to its address with @hello; 0, or why not. It may
+ * @connect: make an endpoint and connect it to @address with @hello; 0, or why not. It may
  *	drop the session's lock, and takes it again
  * @close: close the endpoint: when it returns nothing of it moves any more. It
  *	may drop the session's lock, and takes it again

@@ -10,9 +10,12 @@
  * that is gone.
  */
 #include <linux/mm.h>
+#include <linux/nsproxy.h>
 #include <linux/rcupdate.h>
+#include <linux/sched.h>
 #include <linux/slab.h>
 #include <linux/vmalloc.h>
+#include <net/net_namespace.h>
 
 #include "kfb_initiator_retain.h"
 #include "link.h"
@@ -108,14 +111,23 @@ static int kfbk_route_open(struct kfbk_device *dev, u32 index)
 	return ret;
 }
 
-/* One that was not there at attach. */
-static int kfbk_route_open_late(struct kfbk_device *dev, u32 index)
+/* One that was not there at attach. A work looks in the first network namespace. */
+static int kfbk_route_open_late(struct kfbk_queue *q)
 {
-	struct kfbk_route *route = &dev->routes[index];
-	int ret = kfbk_route_open(dev, index);
+	struct kfbk_device *dev = q->dev;
+	struct kfbk_route *route = &dev->routes[q->core.address];
+	int ret;
 
+	if (!dev->is_in_init_net) {
+		q->core.why =
+			"this address was not there at attach, and is not looked for from another network namespace than the first: attach the disk anew";
+		return -ENETUNREACH;
+	}
+	ret = kfbk_route_open(dev, q->core.address);
 	if (!ret && !kfbk_route_fits(dev, route->info)) {
 		kfbk_route_close(route);
+		q->core.why =
+			"this address was not there at attach, and its network device can do less than those that were: attach the disk anew";
 		ret = -EPROTONOSUPPORT;
 	}
 	return ret;
@@ -128,6 +140,7 @@ int kfbk_fabric_open(struct kfbk_device *dev)
 	bool any = false;
 	u32 i;
 
+	dev->is_in_init_net = net_eq(current->nsproxy->net_ns, &init_net);
 	dev->max_segments = KFBK_SEGMENTS_MAX;
 	dev->max_segment_bytes = UINT_MAX;
 	dev->max_op_bytes = SIZE_MAX;
@@ -139,11 +152,11 @@ int kfbk_fabric_open(struct kfbk_device *dev)
 			continue;
 		}
 		error = error ?: ret;
+		kfbk_info(dev, "there is no way to %s so far: %s\n",
+			  o->addresses[i].addr, fi_strerror(ret));
 		/* A network that is away is tried again when it is wanted. */
 		if (ret == -EINVAL || ret == -ENOMEM)
 			return ret;
-		kfbk_info(dev, "there is no way to %s so far: %s\n",
-			  o->addresses[i].addr, fi_strerror(ret));
 	}
 	return any ? 0 : error;
 }
@@ -258,7 +271,7 @@ int kfbk_queue_connect(struct kfbk_queue *q, const u8 *hello, u32 len)
 	int ret = 0;
 
 	if (!route->domain)
-		ret = kfbk_route_open_late(dev, q->core.address);
+		ret = kfbk_route_open_late(q);
 	ret = ret ?: fi_eq_open(route->fabric, &eq_attr, &q->eq, q);
 	ret = ret ?: fi_cq_open(route->domain, &cq_attr, &q->cq, q);
 	ret = ret ?: kfbk_queue_open_endpoint(q, route, &ep);

@@ -18,10 +18,10 @@ static struct kfbk_flush *kfbk_flush_of(struct kfb_initiator_flush *core)
 
 /* ---- what the core asks for ---------------------------------------------- */
 
-/* How the session's queues are reached. */
+/* How the session is reached, of which a queue is READY: its route is open. */
 static const struct fi_info *kfbk_flush_info(const struct kfb_initiator *i)
 {
-	return kfbk_of(i)->routes[i->queues[0]->address].info;
+	return kfbk_of(i)->routes[i->client.address].info;
 }
 
 /* Of the provider: a connection may be gone when its session begins. */

@@ -372,6 +372,7 @@ struct kfbk_route {
  * @interface: of @path; "" where that says nothing
  * @path_why: why it may not go there; the session work's
  * @routes: to options.n_addresses of them; the session work's after attach
+ * @is_in_init_net: whoever attached it was in the first network namespace
  * @told_address: the one that was last said to be in use; the session work's
  * @ctx_bytes: of a &struct kfbk_ctx with its tail; as the three that follow, what
  *	every route that was there at attach can do
@@ -438,6 +439,7 @@ struct kfbk_device {
 	char interface[FI_PATH_NAME_BYTES];
 	char path_why[KFBK_WHY_BYTES];
 	struct kfbk_route routes[KFB_CLIENT_ADDRESSES_MAX];
+	bool is_in_init_net;
 	u32 told_address;
 	size_t ctx_bytes;
 	u32 max_segments;

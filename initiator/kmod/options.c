@@ -397,6 +397,9 @@ static const char *kfbk_option_check_all(const struct kfbk_options *o)
 		return "attach needs base and blocks";
 	if (!(o->given & BIT(OPT_CLIENT)) != !(o->given & BIT(OPT_KEY)))
 		return "client and key go together";
+	/* Without a key a brick elsewhere does not end the session that is here. */
+	if (o->n_addresses > 1 && !(o->given & BIT(OPT_CLIENT)))
+		return "more than one addr needs client and key";
 	/* Births tell clients apart, by their names. */
 	if (o->map_cache && !(o->given & BIT(OPT_CLIENT)))
 		return "map_cache needs client and key";

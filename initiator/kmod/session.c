@@ -395,7 +395,7 @@ static void kfbk_session_tell_address(struct kfbk_device *dev)
 		return;
 	dev->told_address = address;
 	/* The attach says so itself. */
-	if (dev->disk)
+	if (READ_ONCE(dev->disk))
 		kfbk_info_limited(dev, "goes on by %s\n",
 				  kfbk_address_text(dev, address, url));
 }

@@ -96,13 +96,15 @@ static int add_address(struct ctl *ctl, FILE *order, const struct kfbl_url *url)
 static int add_other_address(struct ctl *ctl, FILE *order,
 			     const struct kfbl_url *first, const char *value)
 {
+	const char *scheme = strstr(value, "://") ? "" : first->scheme->name;
 	char text[KFBL_HOST_MAX + 32];
 	struct kfbl_url url;
 	char why[WHY_BYTES];
+	int len = snprintf(text, sizeof(text), "%s%s%s", scheme,
+			   *scheme ? "://" : "", value);
 
-	snprintf(text, sizeof(text), "%s%s%s",
-		 strstr(value, "://") ? "" : first->scheme->name,
-		 strstr(value, "://") ? "" : "://", value);
+	if (len < 0 || (size_t)len >= sizeof(text))
+		return ctl_usage(ctl, "--address: the name is too long");
 	if (kfbl_url_parse(text, &url, why, sizeof(why)))
 		return ctl_usage(ctl, "--address: %s", why);
 	if (url.scheme != first->scheme)

@@ -167,6 +167,8 @@ int kfb_client_retake(struct kfb_client *c, __u64 now_ms)
 		kfb_retry_succeeded(&q->retry);
 		q->retry_at_ms = 0;
 	}
+	if (!c->config.reconnect_ms)
+		c->address = 0;
 	c->is_retaken = 1;
 	c->is_doubted = 1;
 	return kfb_client_move(c, KFB_CLIENT_DETACHED);
@@ -226,11 +228,19 @@ static void kfb_client_next_address(struct kfb_client *c, __u64 now_ms)
 	}
 }
 
+/* A failure is the end, but each address is tried: at first, or when taken up again. */
+static _Bool kfb_client_has_one_try(const struct kfb_client *c)
+{
+	if (c->is_first)
+		return c->state == KFB_CLIENT_OPENING;
+	return !c->config.reconnect_ms && c->is_retaken && c->is_asking;
+}
+
 /* Nothing is heard at an address, and there is one that was not tried yet. */
 static _Bool kfb_client_tries_another(struct kfb_client *c,
 				      struct kfb_client_queue *q)
 {
-	if (!c->is_first || c->state != KFB_CLIENT_OPENING ||
+	if (!kfb_client_has_one_try(c) ||
 	    q->engine.state != KFB_CONN_CONNECTING ||
 	    c->address + 1 >= c->config.n_addresses)
 		return 0;

@@ -86,6 +86,21 @@ cut_once() { # the disk's network
 	ip link set "wire$_cut" up
 }
 
+# At attach there is no way to the second address; then there is.
+late_address() {
+	check "this host has no address on the second network" \
+		ip addr del 10.12.0.2/24 dev net2
+	check "a disk is attached" attach_disk --size ${SIZE_MIB}M \
+		--address 10.12.0.1 || return
+	check "it is at the first address" goes_on_by 1
+	check "this host has an address there" ip addr add 10.12.0.2/24 dev net2
+	check "the first network is away again" ip link set wire1 down
+	check "it goes on by the second" wait_for $LONG_S goes_on_by 2
+	check "what was written is read there" dd if="$DISK" of=/dev/null \
+		bs=1M iflag=direct
+	check "it is detached" detach_disk
+}
+
 client() {
 	check "brickd serves" wait_peer serving $LONG_S || return
 	check "the driver loads" modprobe kfbrick || return
@@ -113,6 +128,8 @@ client() {
 	check "what was written is read" dd if="$DISK" of=/dev/null bs=1M \
 		iflag=direct
 	check "it is detached" detach_disk
+	check "the first network is back" ip link set wire1 up
+	late_address
 	check "the driver unloads" rmmod kfbrick
 	check "no object is left open" wait_for 30 fabric_idle
 }

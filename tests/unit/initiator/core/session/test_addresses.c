@@ -203,6 +203,26 @@ static void one_that_was_given_up_looks_everywhere(void **state)
 	all_are_at(1);
 }
 
+/* Who does not try to come back by itself looks everywhere once when it is told to. */
+static void one_that_has_one_try_looks_everywhere(void **state)
+{
+	rig_connect(&r);
+	r.c.config.reconnect_ms = 0;
+	r.mute = 1 << 0;
+	cut_all();
+	rig_run(&r);
+	assert_int_equal(state_of(), KFB_CLIENT_FAILED);
+	r.mute = ~(1U << 1);
+	assert_int_equal(kfb_client_retake(&r.c, r.now_ms), 0);
+	rig_run_to(&r, KFB_CLIENT_LIVE, 2 * RIG_TIMEOUT_MS);
+	assert_int_equal(r.c.address, 1);
+	cut_all();
+	rig_run(&r);
+	r.mute = ~0U;
+	assert_int_equal(kfb_client_retake(&r.c, r.now_ms), 0);
+	rig_run_to(&r, KFB_CLIENT_FAILED, ADDRESSES * RIG_TIMEOUT_MS);
+}
+
 static void with_one_address_nothing_changes(void **state)
 {
 	uint32_t n;
@@ -242,6 +262,8 @@ int main(void)
 		cmocka_unit_test_setup(another_brick_at_an_address_is_passed_by,
 				       setup),
 		cmocka_unit_test_setup(one_that_was_given_up_looks_everywhere,
+				       setup),
+		cmocka_unit_test_setup(one_that_has_one_try_looks_everywhere,
 				       setup),
 		cmocka_unit_test(with_one_address_nothing_changes),
 	};
