@@ -19,7 +19,7 @@
 #define FLOOD	 (ST_ROOM_OPS - 1) /* messages: more than a connection takes */
 #define POSTS	 230 /* one behind the other */
 #define BEGUN	 10 /* of these, before anything is asked for */
-#define SOON_MS	 500
+#define SOON_MS	 1500 /* they post for longer */
 #define TRIES	 20
 #define QUICK_MS 40
 #define BACK	 8 /* messages: more than half of a window */
