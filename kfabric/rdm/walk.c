@@ -10,6 +10,17 @@
 
 #define KFIR_WALKED 16 /* connections that wait, for an upcall to look at all */
 
+/* What is posted from here on, and not counted by one of those who wait, tells it. */
+static void kfir_await_receives(struct kfir_ep *ep)
+{
+	unsigned long irq;
+
+	spin_lock_irqsave(&ep->lock, irq);
+	ep->came_receive = false;
+	spin_unlock_irqrestore(&ep->lock, irq);
+	WRITE_ONCE(ep->hungry, true);
+}
+
 /* What is posted from here on is for the next one. */
 static void kfir_begin_walk(struct kfir_ctx *ctx)
 {
@@ -46,16 +57,11 @@ void kfir_receive_all(struct kfir_ep *ep)
 {
 	struct kfir_conn *conn, *next;
 	struct kfir_ctx *ctx;
-	unsigned long irq;
 
 	kfir_assert_owned(ep);
 	if (list_empty(&ep->waiting))
 		return;
-	spin_lock_irqsave(&ep->lock, irq);
-	ep->came_receive = false;
-	spin_unlock_irqrestore(&ep->lock, irq);
-	/* A receive that one of them does not count sees it. */
-	WRITE_ONCE(ep->hungry, true);
+	kfir_await_receives(ep);
 	list_for_each_entry(ctx, &ep->ctxs, node)
 		if (ctx->dirs & FI_RECV)
 			kfir_begin_walk(ctx);
@@ -89,13 +95,8 @@ static enum kfir_news kfir_news(struct kfir_ep *ep)
 {
 	enum kfir_news news = KFIR_NO_NEWS;
 	struct kfir_ctx *ctx;
-	unsigned long irq;
 
-	/* What is posted from here on tells it. */
-	spin_lock_irqsave(&ep->lock, irq);
-	ep->came_receive = false;
-	spin_unlock_irqrestore(&ep->lock, irq);
-	WRITE_ONCE(ep->hungry, true);
+	kfir_await_receives(ep);
 	list_for_each_entry(ctx, &ep->ctxs, node)
 		if (ctx->dirs & FI_RECV)
 			news = max(news, kfir_news_of(ctx));
