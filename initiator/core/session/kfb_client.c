@@ -351,13 +351,13 @@ static void kfb_client_validate_queue(const struct kfb_client *c,
 }
 
 /*
- * The brick is proven, and another one than was expected. It will not get better, but
- * at another address.
+ * It is another brick than was expected. Where that is proven it will not get better,
+ * but at another address; without a key it is anybody's word.
  */
 static void kfb_client_met_another(struct kfb_client *c,
 				   struct kfb_client_queue *q, __u64 now_ms)
 {
-	if (c->config.n_addresses < 2)
+	if (c->config.engine.client_name && c->config.n_addresses < 2)
 		kfb_client_fail(c, -ESTALE);
 	else
 		kfb_client_lose_queue(c, q, KFB_CONN_AUTH, now_ms, -ESTALE);
@@ -378,11 +378,7 @@ static void kfb_client_informed(struct kfb_client *c,
 	}
 	if (memcmp(expect, any, sizeof(any)) &&
 	    memcmp(expect, info->brick_uuid, sizeof(any))) {
-		if (c->config.engine.client_name)
-			kfb_client_met_another(c, q, now_ms);
-		else /* anybody's word */
-			kfb_client_lose_queue(c, q, KFB_CONN_AUTH, now_ms,
-					      -ESTALE);
+		kfb_client_met_another(c, q, now_ms);
 		return;
 	}
 	for (i = 0; c->has_info && i < c->config.n_queues; i++)
