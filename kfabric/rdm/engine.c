@@ -19,8 +19,7 @@
 
 /* Of a post or an upcall, which leave the rest to the work. */
 #define KFIR_TAKES 64 /* operations that were posted */
-#define KFIR_LOOKS \
-	8 /* peers that they are for, or that something has come from */
+#define KFIR_LOOKS 8 /* peers that they are for, or that news is from */
 
 static void kfir_kick_locked(struct kfir_ep *ep)
 {
@@ -457,8 +456,9 @@ static void kfir_pass(struct kfir_ep *ep)
 		check = true;
 		/* A region may be new that something is behind messages for. */
 		kfir_receive_all(ep);
+	} else {
+		kfir_receive_new(ep);
 	}
-	kfir_receive_new(ep);
 	kfir_look_touched(ep);
 	kfir_look_busy(ep, check || room, check);
 }

@@ -303,8 +303,7 @@ struct kfir_ep {
 	struct list_head stalled; /* peers with sends that wait for something */
 	struct list_head touched;
 	struct list_head waiting;
-	struct list_head
-		unseen; /* of these, those to be looked at by all means */
+	struct list_head unseen; /* of these: to be looked at by all means */
 	unsigned int nr_waiting;
 	unsigned int nr_conns;
 	size_t kept_bytes;

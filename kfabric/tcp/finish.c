@@ -83,10 +83,9 @@ void ktcp_start(struct ktcp_ep *ep)
  * acknowledgement of TCP, or before. Else the socket sends of memory that is the
  * upper layer's again.
  */
-static bool ktcp_is_there(const struct ktcp_ep *ep, const struct kfi_op *op)
+static bool ktcp_is_there(const struct ktcp_ep *ep, struct kfi_op *op)
 {
-	return !before(tcp_sk(ep->sock->sk)->snd_una,
-		       container_of(op, struct ktcp_op, op)->end);
+	return !before(tcp_sk(ep->sock->sk)->snd_una, to_ktcp_op(op)->end);
 }
 
 /*

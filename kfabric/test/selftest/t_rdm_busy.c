@@ -327,36 +327,35 @@ static noinline_for_stack void st_busy_crowd(struct st *st, struct busy *b)
 	CHECK_EQ(st, ret, 0, "those that waited arrive when they may");
 }
 
-void st_test_rdm_crowd(struct st *st)
+/* With many peers. */
+static void st_busy_with(struct st *st,
+			 void (*run)(struct st *st, struct busy *b))
 {
 	struct busy *b = kvzalloc(sizeof(*b), GFP_KERNEL);
 
-	if (!b)
+	if (!CHECK(st, b, "there is memory for many endpoints"))
 		return;
 	b->st = st;
 	if (CHECK_EQ(st, st_busy_open(b), 0, "many endpoints open"))
-		st_busy_crowd(st, b);
+		run(st, b);
 	st_busy_close(b);
 	kvfree(b);
 	CHECK(st, st_settled(st), "nothing is left of them");
 }
 
+void st_test_rdm_crowd(struct st *st)
+{
+	st_busy_with(st, st_busy_crowd);
+}
+
 void st_test_rdm_busy(struct st *st)
 {
 	struct st_duo d = {};
-	struct busy *b = kvzalloc(sizeof(*b), GFP_KERNEL);
 
 	if (st_duo_open(&d, st)) {
 		st_busy_refused(st, &d);
 		st_busy_cancel(st, &d);
 	}
 	st_duo_close(&d);
-	if (b) {
-		b->st = st;
-		if (CHECK_EQ(st, st_busy_open(b), 0, "many endpoints open"))
-			st_busy_budget(st, b);
-		st_busy_close(b);
-	}
-	kvfree(b);
-	CHECK(st, st_settled(st), "nothing is left of them");
+	st_busy_with(st, st_busy_budget);
 }
