@@ -25,8 +25,15 @@ pause() { # up to some seconds
 	sleep $((R / 10)).$((R % 10))
 }
 
+# A node of our own: dd makes a file where the system's has just gone, and the next disk
+# gets none there.
+own_node() {
+	IFS=: read -r _major _minor <"${CTL%/kfbrick}/dev" && rm -f /tmp/disk &&
+		busybox mknod /tmp/disk b "$_major" "$_minor"
+}
+
 load() { # until the disk fails or is gone
-	while dd if=/tmp/input of="$DISK" bs=64k oflag=direct conv=fsync,notrunc \
+	while dd if=/tmp/input of=/tmp/disk bs=64k oflag=direct conv=fsync,notrunc \
 		2>/dev/null; do
 		[ ! -e /tmp/stop ] || return
 	done
@@ -97,6 +104,7 @@ while [ $round -lt "$ROUNDS" ]; do
 	check "round $round: a disk with $queues queues is attached" \
 		wait_for 30 attach_disk --size 16M --queues $queues \
 		--retain-mb $((R * 8)) --reconnect-s 600 || exit
+	check "round $round: it has a node of our own" own_node || exit
 	load &
 	LOAD=$!
 	pause
