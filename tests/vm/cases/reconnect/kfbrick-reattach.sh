@@ -46,6 +46,8 @@ fs_goes_on() { # fs_goes_on WHAT
 		conv=fsync
 	check "$1: it is there" cmp /tmp/file "/mnt/$1"
 	check "$1: on the disk, beside the first" fs_is_whole
+	# What it wrote while the disk is away it would be told is lost.
+	check "$1: nothing of it is left to be written" xfs_io -c syncfs /mnt
 }
 
 fs_end() { # fs_end WHAT
