@@ -158,6 +158,24 @@ int kfi_plain_fabric(struct kfi_provider *prov, const struct fi_ops_fabric *ops,
 }
 EXPORT_SYMBOL_GPL(kfi_plain_fabric);
 
+int kfi_plain_domain(struct fid_fabric *fabric, const struct fi_ops_domain *ops,
+		     struct fid_domain **domain, void *context)
+{
+	struct fid_domain *new = kzalloc(sizeof(*new), GFP_KERNEL);
+	int ret;
+
+	if (!new)
+		return -ENOMEM;
+	ret = kfi_domain_init(new, fabric, &kfi_plain_ops, ops, 0, context);
+	if (ret) {
+		kfree(new);
+		return ret;
+	}
+	*domain = new;
+	return 0;
+}
+EXPORT_SYMBOL_GPL(kfi_plain_domain);
+
 int kfi_domain_init(struct fid_domain *domain, struct fid_fabric *fabric,
 		    const struct fi_ops *ops,
 		    const struct fi_ops_domain *domain_ops, u32 mr_mode,

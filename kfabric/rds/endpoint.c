@@ -46,7 +46,7 @@ static void krds_ep_free(struct krds_ep *ep)
 {
 	if (ep->sock)
 		sock_release(ep->sock);
-	kvfree(ep->pieces);
+	kfi_socket_buf_free(&ep->buf);
 	kvfree(ep->post.slot_mem);
 	kfree(ep);
 }
@@ -136,12 +136,9 @@ static bool krds_can_bind(const struct sockaddr_in6 *name)
 static int krds_open_inside(struct krds_ep *ep, struct fid_domain *domain,
 			    const struct fi_info *info, void *context)
 {
-	int ret;
+	int ret = kfi_socket_buf_alloc(&ep->buf, KRDS_MAX_MSG, KRDS_IOV_LIMIT);
 
-	ep->pieces = kvcalloc(KRDS_PIECES, sizeof(*ep->pieces), GFP_KERNEL);
-	if (!ep->pieces)
-		return -ENOMEM;
-	ret = kfi_post_alloc_slots(&ep->post, sizeof(struct krds_op));
+	ret = ret ?: kfi_post_alloc_slots(&ep->post, sizeof(struct krds_op));
 	ret = ret ?: krds_socket_open(domain->fabric->net, &ep->sock);
 	return ret
 		       ?: kfi_ep_init(&ep->post.ep, domain, info, &krds_ep_ops,

@@ -3,7 +3,6 @@
  * The rds provider registers itself, and says what it is; its domains.
  */
 #include <linux/module.h>
-#include <linux/slab.h>
 #include <net/net_namespace.h>
 
 #include "rds.h"
@@ -20,19 +19,7 @@ static const struct fi_ops_domain krds_domain_ops = {
 static int krds_domain(struct fid_fabric *fabric, struct fi_info *info,
 		       struct fid_domain **domain, void *context)
 {
-	struct fid_domain *new = kzalloc(sizeof(*new), GFP_KERNEL);
-	int ret;
-
-	if (!new)
-		return -ENOMEM;
-	ret = kfi_domain_init(new, fabric, &kfi_plain_ops, &krds_domain_ops, 0,
-			      context);
-	if (ret) {
-		kfree(new);
-		return ret;
-	}
-	*domain = new;
-	return 0;
+	return kfi_plain_domain(fabric, &krds_domain_ops, domain, context);
 }
 
 static const struct fi_ops_fabric krds_fabric_ops = {

@@ -23,24 +23,21 @@
 #ifndef KFABRIC_RDS_H
 #define KFABRIC_RDS_H
 
-#include <linux/bvec.h>
 #include <linux/hashtable.h>
 #include <linux/net.h>
 #include <linux/sizes.h>
-#include <linux/uio.h>
 #include <linux/wait.h>
 #include <linux/workqueue.h>
 
 #include <kfabric/kfi_av.h>
 #include <kfabric/kfi_cancel.h>
 #include <kfabric/kfi_post.h>
+#include <kfabric/kfi_socket.h>
 
 #define KRDS_NAME	"rds"
 #define KRDS_QUEUE_SIZE 256 /* operations per endpoint and direction */
 #define KRDS_IOV_LIMIT	64
 #define KRDS_MAX_MSG	SZ_1M /* RDS's own limit */
-/* A buffer's pieces, each within physically contiguous pages. */
-#define KRDS_PIECES (KRDS_MAX_MSG / PAGE_SIZE + 2 * KRDS_IOV_LIMIT)
 
 /* Of a socket. */
 #define KRDS_SEND_BYTES	 SZ_4M /* that nobody has acknowledged */
@@ -119,8 +116,7 @@ struct krds_ep {
 	bool full; /* the socket takes nothing more, for anybody */
 	bool clogged; /* a message has no receive, and answers are behind it */
 	unsigned long next_tick; /* jiffies */
-	struct bio_vec *pieces; /* of the buffer that RDS is given */
-	struct kvec linear; /* likewise, a buffer that is one */
+	struct kfi_socket_buf buf; /* that RDS is given */
 	DECLARE_HASHTABLE(hosts, KRDS_HASH_BITS);
 };
 

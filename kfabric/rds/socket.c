@@ -65,29 +65,6 @@ int krds_socket_bind(struct krds_ep *ep)
 	return kfi_name_set(&ep->name, &name) ? 0 : -EAFNOSUPPORT;
 }
 
-/* A buffer as sockets know it, until the next call. */
-static void krds_iter_set(struct krds_ep *ep, struct iov_iter *iter,
-			  unsigned int direction, const struct fi_buf *buf)
-{
-	struct kfi_buf_iter at;
-	struct kfi_seg seg;
-	unsigned int n = 0;
-
-	if (buf->type == FI_BUF_LINEAR || !buf->len) {
-		ep->linear = (struct kvec){ buf->ptr + buf->offset, buf->len };
-		iov_iter_kvec(iter, direction, &ep->linear, 1, buf->len);
-		return;
-	}
-	kfi_buf_start(&at, buf);
-	while (n < KRDS_PIECES && kfi_buf_next(&at, KRDS_MAX_MSG, &seg))
-		ep->pieces[n++] = (struct bio_vec){
-			.bv_page = seg.page,
-			.bv_offset = seg.offset,
-			.bv_len = seg.len,
-		};
-	iov_iter_bvec(iter, direction, ep->pieces, n, buf->len);
-}
-
 /* 0; -EAGAIN, -ENOBUFS, -ENOMEM later perhaps; another -errno: never. */
 int krds_socket_send(struct krds_ep *ep, const struct sockaddr_in6 *to,
 		     const struct fi_buf *buf)
@@ -99,7 +76,7 @@ int krds_socket_send(struct krds_ep *ep, const struct sockaddr_in6 *to,
 	};
 	int ret;
 
-	krds_iter_set(ep, &msg.msg_iter, KFI_ITER_SOURCE, buf);
+	kfi_socket_iter(&ep->buf, &msg.msg_iter, KFI_ITER_SOURCE, buf);
 	ret = sock_sendmsg(ep->sock, &msg);
 	return min(ret, 0);
 }
@@ -116,7 +93,7 @@ ssize_t krds_socket_receive(struct krds_ep *ep, const struct fi_buf *buf,
 	ssize_t ret;
 
 	name.ss_family = AF_UNSPEC;
-	krds_iter_set(ep, &msg.msg_iter, KFI_ITER_DEST, buf);
+	kfi_socket_iter(&ep->buf, &msg.msg_iter, KFI_ITER_DEST, buf);
 	ret = sock_recvmsg(ep->sock, &msg, flags | MSG_DONTWAIT | MSG_TRUNC);
 	if (ret < 0)
 		return ret;

@@ -40,6 +40,7 @@
 #include <kfabric/fi_eq.h>
 #include <kfabric/fi_rma.h>
 #include <kfabric/fi_tagged.h>
+#include <kfabric/kfi_buf.h>
 
 /* Alias by which fi_getinfo() loads a provider that the hints name. */
 #define KFI_MODULE_PREFIX      "kfabric-provider-"
@@ -238,6 +239,21 @@ int kfi_domain_init(struct fid_domain *domain, struct fid_fabric *fabric,
 		    const struct fi_ops *ops,
 		    const struct fi_ops_domain *domain_ops, u32 mr_mode,
 		    void *context);
+
+/**
+ * kfi_plain_domain() - what a domain operation may do
+ * @fabric: parent
+ * @ops: operations of the domain
+ * @domain: out
+ * @context: from fi_domain()
+ *
+ * For providers without remote memory, whose domains need nothing of their own.
+ *
+ * Context: process.
+ * Return: 0; -ENOMEM; as kfi_domain_init().
+ */
+int kfi_plain_domain(struct fid_fabric *fabric, const struct fi_ops_domain *ops,
+		     struct fid_domain **domain, void *context);
 
 /**
  * struct kfi_ep_ops - operations of an endpoint, all vectors
@@ -702,90 +718,5 @@ int kfi_copy_addr(const void *from, void *addr, size_t *addrlen);
  * Return: the core's folder, fit as a parent for debugfs functions.
  */
 struct dentry *kfi_debugfs_dir(void);
-
-/* ---- buffers ---------------------------------------------------------- */
-
-/**
- * struct kfi_seg - a piece of a buffer
- * @page: first page
- * @offset: bytes into @page, less than PAGE_SIZE
- * @len: bytes; the piece may run on into the pages that follow physically
- */
-struct kfi_seg {
-	struct page *page;
-	unsigned int offset;
-	size_t len;
-};
-
-/**
- * struct kfi_buf_iter - position in a buffer
- * @buf: the buffer
- * @sg: current entry (FI_BUF_SG)
- * @index: current segment
- * @skip: bytes of the current segment that are done
- * @left: bytes left in the buffer
- */
-struct kfi_buf_iter {
-	const struct fi_buf *buf;
-	struct scatterlist *sg;
-	u32 index;
-	size_t skip;
-	size_t left;
-};
-
-/**
- * kfi_buf_start() - set a position to the start of a buffer
- * @it: position
- * @buf: buffer, must outlive @it
- *
- * Context: any.
- */
-void kfi_buf_start(struct kfi_buf_iter *it, const struct fi_buf *buf);
-
-/**
- * kfi_buf_next() - take the next physically contiguous piece
- * @it: position; moved on
- * @max: bytes to take at most
- * @seg: out
- *
- * Context: any.
- * Return: bytes taken; 0 at the end of the buffer, or if the segments are
- * shorter than buf->len.
- */
-size_t kfi_buf_next(struct kfi_buf_iter *it, size_t max, struct kfi_seg *seg);
-
-/**
- * kfi_buf_advance() - skip bytes
- * @it: position
- * @len: bytes
- *
- * Context: any.
- * Return: bytes skipped; less than @len only at the end.
- */
-size_t kfi_buf_advance(struct kfi_buf_iter *it, size_t len);
-
-/**
- * kfi_buf_copy() - copy from one buffer to another
- * @dst: position; moved on
- * @src: position; moved on
- * @len: bytes
- *
- * Context: any but hardirq.
- * Return: bytes copied; less than @len if a buffer ends.
- */
-size_t kfi_buf_copy(struct kfi_buf_iter *dst, struct kfi_buf_iter *src,
-		    size_t len);
-
-/**
- * kfi_buf_check() - is a description sound?
- * @buf: buffer
- * @iov_limit: segments allowed
- * @max_len: bytes allowed
- *
- * Context: any.
- * Return: 0; -EINVAL unknown type, missing pointer, or segments too short;
- * -E2BIG; -EMSGSIZE.
- */
-int kfi_buf_check(const struct fi_buf *buf, size_t iov_limit, size_t max_len);
 
 #endif /* KFABRIC_KFI_PROVIDER_H */

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
 # shellcheck shell=dash
-# Network namespaces of a guest, the fabric's test in one of them, and a plain RDS
+# Network namespaces of a guest, the fabric's test in one of them, and a plain
 # socket that sends back.
 
 INSIDE_IP=10.88.0.2 # nobody outside has it
@@ -51,18 +51,20 @@ inside_end() {
 	check "its devices go, so that nobody holds it" wait_for 30 inside_gone
 }
 
-echo_at() { # echo_at ADDRESS [NAMESPACE]: its process is $ECHO
-	${2:+/bin/ip netns exec "$2"} python3 /vm/files/rds_echo.py "$1" \
-		$ECHO_PORT >/tmp/echo 2>&1 &
+# echo_at ADDRESS [NAMESPACE]: a socket of $ECHO_KIND, rds or udp; its process is $ECHO
+echo_at() {
+	${2:+/bin/ip netns exec "$2"} python3 /vm/files/datagram_echo.py \
+		"${ECHO_KIND:-rds}" "$1" $ECHO_PORT >/tmp/echo 2>&1 &
 	# shellcheck disable=SC2034 # of cases
 	ECHO=$!
 	check "a plain socket waits for messages" \
 		wait_for 30 grep -q bound /tmp/echo
 }
 
-# load_beside_echo NAMESPACE NET GROUP: the rds provider's test of this name there, whose
-# peer is echo_at NET.2 in the namespace that it is linked with
+# load_beside_echo NAMESPACE NET GROUP: the test of this name there, of the provider
+# $ECHO_KIND, whose peer is echo_at NET.2 in the namespace that it is linked with
 load_beside_echo() {
-	in_netns "$1" modprobe kfabric_selftest provider=rds node="$2.1" \
+	in_netns "$1" modprobe kfabric_selftest \
+		provider="${ECHO_KIND:-rds}" node="$2.1" \
 		only="$3" peer="$2.2" peer_port=$ECHO_PORT nobody="$2.9"
 }

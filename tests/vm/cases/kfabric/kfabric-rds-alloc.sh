@@ -4,7 +4,7 @@
 # works or says that there is no memory, and nothing is left behind.
 # NEEDS: rds python
 # KO: kfabric_core kfabric_rds kfabric_selftest kfi_probe
-# FILES: tests/vm/target/rds_echo.py
+# FILES: tests/vm/target/datagram_echo.py
 # TIMEOUT: 300
 
 check "the loop-back device is up" /bin/ip link set lo up
@@ -19,9 +19,9 @@ fails() { # fails KIND CALLER EVERY: see alloc_fails, with the test over it
 
 # The test opens two domains by itself, and in each round one domain and two endpoints,
 # of which one sends to one host.
-fails small krds_domain 3
+fails small kfi_plain_domain 3
 fails small krds_endpoint 2
-fails large krds_endpoint 2
+fails large kfi_socket_buf_alloc 2
 fails small kfi_plain_cq_open 2
 fails small kfi_plain_av_open 2
 fails large kfi_post_alloc_slots 2

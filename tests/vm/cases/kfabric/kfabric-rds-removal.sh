@@ -4,7 +4,7 @@
 # modules below it cannot.
 # NEEDS: rds python
 # KO: kfabric_core kfabric_rds kfabric_selftest
-# FILES: tests/vm/target/rds_echo.py
+# FILES: tests/vm/target/datagram_echo.py
 # GROUP: kfabric
 # TIMEOUT: 200
 

@@ -4,7 +4,7 @@
 # socket in another network namespace, whose link is cut and mended.
 # NEEDS: rds python
 # KO: kfabric_core kfabric_rds kfabric_selftest
-# FILES: tests/vm/target/rds_echo.py
+# FILES: tests/vm/target/datagram_echo.py
 # GROUP: kfabric
 # TIMEOUT: 300
 

@@ -1,0 +1,57 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * kfabric for providers over the kernel's datagram sockets: a buffer as sockets know
+ * it.
+ *
+ * Context: process; one call at a time for each &struct kfi_socket_buf.
+ */
+#ifndef KFABRIC_KFI_SOCKET_H
+#define KFABRIC_KFI_SOCKET_H
+
+#include <linux/bvec.h>
+#include <linux/uio.h>
+
+#include <kfabric/kfi_provider.h>
+
+/**
+ * struct kfi_socket_buf - room to describe one buffer
+ * @pieces: of it, each within physically contiguous pages
+ * @count: how many there may be
+ * @max: bytes of a buffer
+ * @linear: a buffer that is one piece
+ */
+struct kfi_socket_buf {
+	struct bio_vec *pieces;
+	unsigned int count;
+	size_t max;
+	struct kvec linear;
+};
+
+/**
+ * kfi_socket_buf_alloc() - get room for buffers of a provider
+ * @room: zeroed
+ * @max_msg_size: bytes of a buffer
+ * @iov_limit: segments of it
+ *
+ * Return: 0; -ENOMEM.
+ */
+int kfi_socket_buf_alloc(struct kfi_socket_buf *room, size_t max_msg_size,
+			 size_t iov_limit);
+
+/**
+ * kfi_socket_buf_free() - give it back
+ * @room: zeroed, or with memory
+ */
+void kfi_socket_buf_free(struct kfi_socket_buf *room);
+
+/**
+ * kfi_socket_iter() - describe a buffer
+ * @room: is used until the next call
+ * @iter: out
+ * @direction: KFI_ITER_SOURCE: it is sent; KFI_ITER_DEST: it is filled
+ * @buf: within the limits that @room was made for
+ */
+void kfi_socket_iter(struct kfi_socket_buf *room, struct iov_iter *iter,
+		     unsigned int direction, const struct fi_buf *buf);
+
+#endif /* KFABRIC_KFI_SOCKET_H */
