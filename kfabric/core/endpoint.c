@@ -129,6 +129,11 @@ static const struct fi_ops_tagged kfi_dead_tagged_ops = {
 	.inject = kfi_dead_tagged_inject,
 };
 
+static bool kfi_ep_is_unconnected(const struct fid_ep *ep)
+{
+	return ep->type == FI_EP_RDM || ep->type == FI_EP_DGRAM;
+}
+
 /* Move to an end, and queue the event that tells of it, if there is one. */
 struct kfi_event *kfi_ep_end_locked(struct fid_ep *ep, enum kfi_ep_state to,
 				    int err, int prov_errno, const void *data,
@@ -141,7 +146,7 @@ struct kfi_event *kfi_ep_end_locked(struct fid_ep *ep, enum kfi_ep_state to,
 		return NULL;
 	if (from == KFI_EP_CONNECTED ||
 	    (from == KFI_EP_ENABLED && to == KFI_EP_DEAD &&
-	     ep->type == FI_EP_RDM && ep->eq))
+	     kfi_ep_is_unconnected(ep) && ep->eq))
 		ev = &ep->ev_shutdown;
 	else if (from == KFI_EP_CONNECTING)
 		ev = &ep->ev_cm;
@@ -234,7 +239,7 @@ static int kfi_bind_cq_locked(struct fid_ep *ep, struct fid_cq *cq, u64 flags)
 static int kfi_bind_av_locked(struct fid_ep *ep, struct fid_av *av, u64 flags)
 {
 	lockdep_assert_held(&ep->lock);
-	if (ep->type != FI_EP_RDM)
+	if (!kfi_ep_is_unconnected(ep))
 		return -EINVAL;
 	if (flags)
 		return -FI_EBADFLAGS;
@@ -380,7 +385,7 @@ static int kfi_ep_lacks_locked(const struct fid_ep *ep)
 		return -FI_ENOCQ;
 	if (kfi_is_ctx(ep))
 		return 0;
-	if (ep->type == FI_EP_RDM)
+	if (kfi_ep_is_unconnected(ep))
 		return ep->av ? 0 : -FI_ENOAV;
 	return ep->eq ? 0 : -FI_ENOEQ;
 }

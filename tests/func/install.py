@@ -40,7 +40,7 @@ PROGRAMS = {f"{SBIN}/brickd": "--version", f"{BIN}/brickctl": "--version",
             f"{SBIN}/fence_kfbrick": "--help", f"{SBIN}/powerfail-verify": "--help",
             f"{SBIN}/powerfail-writer": "--help"}
 MODULES = {"kfabric_core", "kfabric_loop", "kfabric_rdm", "kfabric_rds", "kfabric_tcp",
-           "kfabric_verbs", "kfbrick"}
+           "kfabric_udp", "kfabric_verbs", "kfbrick"}
 STUB = """#!/bin/sh
 echo "${0##*/}${1:+ $*}" >>"$CALLS"
 """

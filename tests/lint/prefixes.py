@@ -24,6 +24,7 @@ PREFIXES = {
     "kfabric/rdm": ("kfir_",),
     "kfabric/rdmwire": ("rdmw_",),
     "kfabric/rds": ("krds_",),
+    "kfabric/udp": ("kudp_",),
     "kfabric/verbs": ("kfiv_",),
     "kfabric/test/example": ("ex_",),
     "kfabric/test/fault": ("fault_", "ft_"),

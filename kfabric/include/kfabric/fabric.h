@@ -126,11 +126,14 @@ enum {
  * enum fi_ep_type - kind of endpoint
  * @FI_EP_UNSPEC: in hints: any
  * @FI_EP_MSG: reliable, connected, keeps message borders and order
+ * @FI_EP_DGRAM: neither reliable nor connected: what is sent may be lost, come twice,
+ *	or overtake what was sent before
  * @FI_EP_RDM: reliable, not connected
  */
 enum fi_ep_type {
 	FI_EP_UNSPEC,
 	FI_EP_MSG,
+	FI_EP_DGRAM,
 	FI_EP_RDM,
 };
 
@@ -143,6 +146,7 @@ enum {
 	FI_PROTO_SOCK_TCP, /* as libfabric's tcp;FI_EP_MSG */
 	FI_PROTO_KFI_RDM, /* docs/kfabric-rdm.md, over any of the others */
 	FI_PROTO_RDS, /* the kernel's own, with any of its transports */
+	FI_PROTO_UDP, /* a datagram is a message, as libfabric's udp */
 };
 
 /* domain_attr.mr_mode: what a provider demands of memory registration. */

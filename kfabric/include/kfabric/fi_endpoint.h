@@ -10,7 +10,8 @@
  *     any --device gone--> DEAD        any --fi_close--> CLOSED
  *
  * Receives may be posted from ENABLED on, everything else while CONNECTED. An
- * unconnected endpoint (FI_EP_RDM) stays ENABLED, and may post everything then.
+ * unconnected endpoint (FI_EP_RDM, FI_EP_DGRAM) stays ENABLED, and may post everything
+ * then.
  * Entering SHUTDOWN or DEAD completes every outstanding operation with an
  * error; exactly one completion per operation, as always.
  */

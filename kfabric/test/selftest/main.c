@@ -59,6 +59,7 @@ struct st_group {
 	void (*run)(struct st *st);
 	bool if_named; /* needs something else to be done, or set */
 	bool layer; /* of providers over another one */
+	bool dgram; /* of those that promise nothing */
 };
 
 static const struct st_group st_groups[] = {
@@ -70,7 +71,7 @@ static const struct st_group st_groups[] = {
 	{ "cycle", st_test_cycle },	{ "memory", st_test_memory, true },
 };
 
-/* What is tried of providers of unconnected endpoints, "rdm;..." and "rds". */
+/* What is tried of providers of unconnected endpoints, "rdm;...", "rds" and "udp". */
 static const struct st_group st_rdm_groups[] = {
 	{ "object", st_test_rdm_object },
 	{ "av", st_test_rdm_av },
@@ -88,6 +89,8 @@ static const struct st_group st_rdm_groups[] = {
 	{ "crowd", st_test_rdm_crowd, .layer = true },
 	{ "again", st_test_rdm_again, .layer = true },
 	{ "hostile", st_test_rdm_hostile, .layer = true },
+	{ "dgram", st_test_dgram, .dgram = true },
+	{ "full", st_test_dgram_full, true, .dgram = true },
 	{ "idle", st_test_rdm_idle, true, true },
 	{ "removal", st_test_rdm_removal, true, true },
 	{ "alloc", st_test_rdm_alloc, true },
@@ -108,7 +111,8 @@ static bool st_is_wanted(const char *name)
 static bool st_is_due(const struct st *st, const struct st_group *group)
 {
 	return st_is_wanted(group->name) && (*st_only || !group->if_named) &&
-	       (!group->layer || st_is_rdm_layer(st));
+	       (!group->layer || st_is_rdm_layer(st)) &&
+	       (!group->dgram || st_is_dgram(st));
 }
 
 static void st_end_subtest(struct st *st, unsigned int number)
@@ -134,7 +138,7 @@ static void st_run_provider(const char *name, unsigned int number)
 	st->node = st_node;
 	st->service = st_service;
 	st_tap_line("# Subtest: %s", name);
-	if (st_is_rdm(st)) {
+	if (st_is_unconnected(st)) {
 		group = st_rdm_groups;
 		groups = ARRAY_SIZE(st_rdm_groups);
 		ret = st_rdm_open(st);

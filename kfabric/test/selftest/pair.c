@@ -319,7 +319,7 @@ bool st_settled(const struct st *st)
 {
 	const struct kfi_provider *prov = st->fabric->fid.prov;
 	unsigned long end = jiffies + msecs_to_jiffies(ST_WAIT_MS);
-	const int want = st_is_rdm(st) ? ST_RDM_OBJECTS : ST_OBJECTS;
+	const int want = st_is_unconnected(st) ? ST_RDM_OBJECTS : ST_OBJECTS;
 	int objects, refs;
 
 	do {

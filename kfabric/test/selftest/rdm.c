@@ -15,18 +15,31 @@ bool st_is_rdm_layer(const struct st *st)
 	return !strncmp(st->provider, "rdm;", 4);
 }
 
-bool st_is_rdm(const struct st *st)
+/* Its endpoints promise nothing of what is sent. */
+bool st_is_dgram(const struct st *st)
 {
-	return st_is_rdm_layer(st) || !strcmp(st->provider, "rds");
+	return !strcmp(st->provider, "udp");
+}
+
+bool st_is_unconnected(const struct st *st)
+{
+	return st_is_rdm_layer(st) || st_is_dgram(st) ||
+	       !strcmp(st->provider, "rds");
 }
 
 /*
  * Does a message to a port where nobody is end as such? RDS knows hosts only: what
- * has come to one has arrived.
+ * has come to one has arrived. UDP knows nothing.
  */
 bool st_knows_ports(const struct st *st)
 {
-	return st->info->ep_attr->protocol != FI_PROTO_RDS;
+	return st_is_rdm_layer(st);
+}
+
+/* The longest message that is tried. */
+size_t st_longest(const struct st *st)
+{
+	return min_t(size_t, ST_MAX_LEN, st->info->ep_attr->max_msg_size);
 }
 
 static int st_rdm_ask(struct st *st, u16 port, struct fi_info **info)
@@ -41,7 +54,7 @@ static int st_rdm_ask(struct st *st, u16 port, struct fi_info **info)
 	if (st_is_rdm_layer(st))
 		hints->caps |= FI_TAGGED | FI_DIRECTED_RECV | FI_MULTI_RECV |
 			       FI_TAGGED_MULTI_RECV;
-	hints->ep_attr->type = FI_EP_RDM;
+	hints->ep_attr->type = st_is_dgram(st) ? FI_EP_DGRAM : FI_EP_RDM;
 	hints->fabric_attr->prov_name = kstrdup(st->provider, GFP_KERNEL);
 	snprintf(service, sizeof(service), "%u", port);
 	ret = fi_getinfo(FI_VERSION(1, 0), st->node, service, FI_SOURCE, hints,

@@ -164,9 +164,11 @@ struct st_node {
 	struct st_place *place; /* t_rdm_context.c */
 };
 
-bool st_is_rdm(const struct st *st);
+bool st_is_unconnected(const struct st *st);
+bool st_is_dgram(const struct st *st);
 bool st_is_rdm_layer(const struct st *st);
 bool st_knows_ports(const struct st *st);
+size_t st_longest(const struct st *st);
 int st_rdm_open(struct st *st);
 int st_node_open(struct st_node *n, struct st *st, u16 port, u32 timeout_ms);
 int st_node_open_cq(struct st_node *n, struct st *st, u16 port, u32 timeout_ms,
@@ -297,6 +299,8 @@ void st_test_rdm_hostile(struct st *st);
 void st_test_rdm_idle(struct st *st);
 void st_test_rdm_removal(struct st *st);
 void st_test_rdm_alloc(struct st *st);
+void st_test_dgram(struct st *st);
+void st_test_dgram_full(struct st *st);
 void st_test_remote(struct st *st);
 void st_test_cut(struct st *st);
 void st_test_gone(struct st *st);

@@ -358,6 +358,15 @@ static void st_canceler_run(struct work_struct *work)
 	}
 }
 
+/* May this be the next message? Datagrams may have overtaken each other. */
+static bool st_race_is_due(const struct st *st, const void *bytes, int next)
+{
+	int got;
+
+	memcpy(&got, bytes, sizeof(got));
+	return st_is_dgram(st) ? got >= 0 && got < RACE : got == next;
+}
+
 /* Post the next message if there is room; take one completion, and repost. */
 static int st_race_step(struct st_node *a, struct st_node *b, struct st_room *r,
 			fi_addr_t to_b, int seen[3])
@@ -380,7 +389,7 @@ static int st_race_step(struct st_node *a, struct st_node *b, struct st_room *r,
 	if (op->entry.err == ECANCELED)
 		seen[2]++;
 	else if (op->entry.err || op->entry.len != sizeof(int) ||
-		 memcmp(r->dst + i * BASE, &seen[1], sizeof(int)))
+		 !st_race_is_due(b->st, r->dst + i * BASE, seen[1]))
 		return -EPROTO;
 	else
 		seen[1]++;
@@ -411,7 +420,8 @@ static noinline_for_stack void st_rdm_race(struct st *st, struct st_room *r)
 	flush_work(&c.work);
 	destroy_work_on_stack(&c.work);
 	CHECK_EQ(st, ret ?: seen[1], RACE,
-		 "messages arrive in order while receives are canceled");
+		 "messages arrive, in order where that is promised, while "
+		 "receives are canceled");
 	for (i = 0; i < FLOOD; i++)
 		c.canceled += !fi_cancel(&b.ep->fid, &r->rx[i]->ctx);
 	while (seen[2] < c.canceled && st_cq_take(b.cq, ST_WAIT_MS, NULL) == 1)
@@ -432,8 +442,10 @@ void st_test_rdm_peer(struct st *st)
 		st_rdm_cross(st, &r);
 		st_rdm_away(st, &r);
 		st_rdm_closing(st, &r);
-		st_rdm_flood(st, &r);
-		st_rdm_late(st, &r);
+		if (!st_is_dgram(st)) {
+			st_rdm_flood(st, &r);
+			st_rdm_late(st, &r);
+		}
 		st_rdm_many(st, &r);
 		st_rdm_workers(st, &r);
 		st_rdm_race(st, &r);

@@ -78,7 +78,8 @@ static bool st_echo_open(struct remote *r, struct st *st)
 
 static int st_echo_exchange(struct remote *r, size_t len)
 {
-	int ret = st_node_recv(&r->node, r->rx[0], r->dst, ST_MAX_LEN);
+	int ret = st_node_recv(&r->node, r->rx[0], r->dst,
+			       st_longest(r->node.st));
 
 	ret = ret ?: st_node_send(&r->node, r->tx[0], r->src, len, r->peer);
 	ret = st_op_result(r->node.cq, r->tx[0], ret);
@@ -92,6 +93,8 @@ static bool st_echo_sizes(struct st *st, struct remote *r)
 	size_t i;
 
 	for (i = 0; i < ARRAY_SIZE(sizes) && ok; i++) {
+		if (sizes[i] > st_longest(st))
+			continue;
 		st_fill(r->src, sizes[i], i + 1);
 		memset(r->dst, 0, sizes[i]);
 		ok = CHECKF(st,
@@ -281,8 +284,8 @@ static void st_echo_go(struct st *st, struct remote *r)
 
 static void st_echo_come_and_go(struct st *st, struct remote *r)
 {
-	if (st_echo_sizes(st, r) && st_echo_many(st, r) &&
-	    st_echo_levels(st, r))
+	if (st_echo_sizes(st, r) && (st_is_dgram(st) || st_echo_many(st, r)) &&
+	    st_echo_levels(st, r) && !st_is_dgram(st))
 		st_echo_nobody(st, r);
 }
 
