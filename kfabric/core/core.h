@@ -12,6 +12,7 @@
 #include <linux/mutex.h>
 
 #include <kfabric/fi_av.h>
+#include <kfabric/fi_cntr.h>
 #include <kfabric/kfi_provider.h>
 
 /* fid->users of a closed object: so far below 0 that pins fail. */
@@ -75,6 +76,21 @@ void kfi_event_set(struct kfi_event *ev, u32 event, struct kfid *fid,
 bool kfi_comp_suppressed(const struct fid_ep *ep, const struct kfi_comp *comp);
 void kfi_cq_forget(struct fid_cq *cq, struct fid_ep *ep);
 void kfi_cq_drop(struct fid_cq *cq);
+
+/* cntr.c */
+#define KFI_CNTR_TX_KINDS (FI_SEND | FI_READ | FI_WRITE)
+#define KFI_CNTR_RX_KINDS FI_RECV
+int kfi_bind_cntr_locked(struct fid_ep *ep, struct fid_cntr *cntr, u64 kinds);
+void kfi_cntr_unbind(struct fid_ep *ep);
+void kfi_cntr_count(struct fid_ep *ep, u64 comp_flags, int err);
+/* The kinds of operations, in the order of fid_ep.cntr. */
+static inline u64 kfi_cntr_kind(int i)
+{
+	static const u64 kinds[KFI_CNTR_KINDS] = { FI_SEND, FI_RECV, FI_READ,
+						   FI_WRITE };
+
+	return kinds[i];
+}
 
 /* debugfs.c */
 void kfi_debugfs_setup(void);

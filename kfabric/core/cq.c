@@ -71,18 +71,23 @@ void kfi_ep_complete(struct fid_ep *ep, struct kfi_comp *comp)
 {
 	const struct fi_cq_err_entry *e = &comp->entry;
 	struct fid_cq *cq = e->flags & KFI_RX_FLAGS ? ep->rx_cq : ep->tx_cq;
+	u64 flags = e->flags;
+	int err = e->err;
 
 	trace_kfabric_complete(ep, e);
 	atomic_long_inc(&ep->nr_done);
-	if (e->err)
+	if (err)
 		atomic_long_inc(&ep->nr_failed);
-	if (kfi_comp_suppressed(ep, comp))
-		return;
-	atomic_long_inc(&cq->nr_comp);
-	if (e->err)
-		atomic_long_inc(&cq->nr_err);
-	comp->ep = ep;
-	kfi_cq_deliver(cq, comp);
+	if (!kfi_comp_suppressed(ep, comp)) {
+		atomic_long_inc(&cq->nr_comp);
+		if (err)
+			atomic_long_inc(&cq->nr_err);
+		comp->ep = ep;
+		kfi_cq_deliver(cq, comp);
+	}
+	/* Who has waited for the counter finds the completion in its queue. */
+	if (flags & ep->cntr_kinds)
+		kfi_cntr_count(ep, flags, err);
 }
 EXPORT_SYMBOL_GPL(kfi_ep_complete);
 

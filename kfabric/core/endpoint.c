@@ -258,12 +258,18 @@ static int kfi_bind_ep_locked(struct fid_ep *ep, struct kfid *bfid, u64 flags)
 	if (ep->state != KFI_EP_IDLE)
 		return -FI_EOPBADSTATE;
 	/* What is the scalable endpoint's is its contexts' as well. */
-	if (kfi_is_ctx(ep) && bfid->fclass != FI_CLASS_CQ)
+	if (kfi_is_ctx(ep) && bfid->fclass != FI_CLASS_CQ &&
+	    bfid->fclass != FI_CLASS_CNTR)
 		return -EINVAL;
 	switch (bfid->fclass) {
 	case FI_CLASS_CQ:
 		return kfi_bind_cq_locked(
 			ep, container_of(bfid, struct fid_cq, fid), flags);
+	case FI_CLASS_CNTR:
+		if (ep->fid.fclass == FI_CLASS_SEP)
+			return -EINVAL;
+		return kfi_bind_cntr_locked(
+			ep, container_of(bfid, struct fid_cntr, fid), flags);
 	case FI_CLASS_AV:
 		return kfi_bind_av_locked(
 			ep, container_of(bfid, struct fid_av, fid), flags);
@@ -370,6 +376,7 @@ void kfi_ep_unbind(struct fid_ep *ep)
 	}
 	if (ep->av)
 		kfi_obj_unpin(&ep->av->fid);
+	kfi_cntr_unbind(ep);
 }
 
 /* ---- enabling --------------------------------------------------------- */

@@ -26,7 +26,7 @@ static const char *const kfi_class_names[FI_CLASS_COUNT] = {
 	[FI_CLASS_CQ] = "cq",	      [FI_CLASS_EQ] = "eq",
 	[FI_CLASS_AV] = "av",	      [FI_CLASS_CONNREQ] = "connreq",
 	[FI_CLASS_SEP] = "sep",	      [FI_CLASS_TX_CTX] = "tx_ctx",
-	[FI_CLASS_RX_CTX] = "rx_ctx",
+	[FI_CLASS_RX_CTX] = "rx_ctx", [FI_CLASS_CNTR] = "cntr",
 };
 
 const char *kfi_class_name(enum fi_class fclass)

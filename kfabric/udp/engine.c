@@ -9,6 +9,7 @@
  */
 #include <linux/jiffies.h>
 #include <linux/sched/mm.h>
+#include <linux/skbuff.h>
 
 #include "udp.h"
 

@@ -19,7 +19,6 @@
 #define KFABRIC_UDP_H
 
 #include <linux/net.h>
-#include <linux/skbuff.h>
 #include <linux/sizes.h>
 #include <linux/wait.h>
 #include <linux/workqueue.h>
@@ -41,6 +40,8 @@
 #define KUDP_BATCH	   64 /* datagrams each way of one run of the engine */
 #define KUDP_TICK_MS	   50 /* looks at deadlines while something waits */
 #define KUDP_OP_TIMEOUT_MS 10000 /* of what waits for room in the socket */
+
+struct sk_buff;
 
 extern struct workqueue_struct *kudp_wq;
 

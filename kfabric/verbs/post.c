@@ -138,8 +138,9 @@ static void kfiv_accept_op(struct kfiv_ep *ep, struct kfiv_op *op,
 {
 	u32 timeout_ms = READ_ONCE(ep->ep.op_timeout_ms);
 	unsigned long end = jiffies + msecs_to_jiffies(timeout_ms);
-	bool heard = post->context &&
-		     (!ep->ep.tx_selective || (post->flags & FI_COMPLETION));
+	bool heard = (post->context && (!ep->ep.tx_selective ||
+					(post->flags & FI_COMPLETION))) ||
+		     kfi_ep_counts(&ep->ep, post->comp_flags);
 
 	if (heard || ep->sinks || ++ep->tx_quiet > ep->tx_quiet_max ||
 	    ep->tx_free == 1) {

@@ -175,6 +175,7 @@ enum fi_class {
 	FI_CLASS_SEP, /* this and the next two are in a struct fid_ep */
 	FI_CLASS_TX_CTX,
 	FI_CLASS_RX_CTX,
+	FI_CLASS_CNTR,
 	FI_CLASS_COUNT,
 };
 

@@ -255,6 +255,9 @@ struct fi_space_handler {
 	void *context;
 };
 
+/* Kinds of operations that have counters (fi_cntr.h). */
+#define KFI_CNTR_KINDS 4
+
 /* Most transmit or receive contexts of a scalable endpoint. */
 #define KFI_CTX_MAX 64
 
@@ -311,6 +314,8 @@ struct fid_ep {
 	u32 op_timeout_ms;
 	u32 cm_timeout_ms;
 	/* private: core */
+	struct fid_cntr *cntr[KFI_CNTR_KINDS]; /* bound, or NULL */
+	u64 cntr_kinds; /* that have one */
 	u32 tx_ctx_cnt; /* of a scalable endpoint */
 	u32 rx_ctx_cnt;
 	u64 tx_open; /* bits: its contexts that are open */
@@ -371,10 +376,10 @@ static inline int fi_endpoint(struct fid_domain *domain, struct fi_info *info,
 /**
  * fi_ep_bind() - attach a queue or an address vector to an endpoint
  * @ep: endpoint, not enabled yet
- * @bfid: base of a CQ, an EQ, or, for an unconnected endpoint, an AV
+ * @bfid: base of a CQ, an EQ, a counter, or, for an unconnected endpoint, an AV
  * @flags: for a CQ FI_TRANSMIT, FI_RECV or both, and FI_SELECTIVE_COMPLETION
  *	if only failures and FI_COMPLETION operations are to be reported;
- *	else 0
+ *	for a counter what it counts: see fi_cntr_open(); else 0
  *
  * Context: process.
  * Return: 0; -EINVAL none of these, or of another provider; -FI_EDOMAIN of

@@ -701,6 +701,21 @@ static inline size_t kfi_addr_len(const void *addr)
 }
 
 /**
+ * kfi_ep_counts() - does a counter wait for operations of a kind?
+ * @ep: endpoint, enabled
+ * @comp_flags: of their completions
+ *
+ * Then each has to complete by itself, also when no queue tells of it.
+ *
+ * Context: any.
+ * Return: it does.
+ */
+static inline bool kfi_ep_counts(const struct fid_ep *ep, u64 comp_flags)
+{
+	return comp_flags & ep->cntr_kinds;
+}
+
+/**
  * kfi_copy_addr() - the answer of fi_getname() and fi_getpeer()
  * @from: socket address, IPv4 or IPv6
  * @addr: out

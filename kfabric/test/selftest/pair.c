@@ -185,6 +185,7 @@ static int st_bind_all(struct st_pair *p, struct fid_ep *ep, struct fid_cq *cq,
 	ret = ret ?: fi_ep_bind(ep, &cq->fid, FI_TRANSMIT | o->tx_bind);
 	ret = ret ?: fi_ep_bind(ep, &cq->fid, FI_RECV);
 	ret = ret ?: fi_ep_bind(ep, &p->eq->fid, 0);
+	ret = ret ?: st_cntr_bind(p->st, ep);
 	return ret ?: fi_enable(ep);
 }
 

@@ -99,6 +99,7 @@ int st_node_open_cq(struct st_node *n, struct st *st, u16 port, u32 timeout_ms,
 	fi_freeinfo(info);
 	ret = ret ?: fi_ep_bind(n->ep, &n->cq->fid, FI_TRANSMIT | FI_RECV);
 	ret = ret ?: fi_ep_bind(n->ep, &n->av->fid, 0);
+	ret = ret ?: st_cntr_bind(st, n->ep);
 	ret = ret ?: fi_enable(n->ep);
 	n->name_len = sizeof(n->name);
 	return ret ?: fi_getname(&n->ep->fid, &n->name, &n->name_len);

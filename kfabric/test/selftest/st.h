@@ -14,6 +14,7 @@
 #include <linux/types.h>
 
 #include <kfabric/fi_av.h>
+#include <kfabric/fi_cntr.h>
 #include <kfabric/fi_scalable.h>
 #include <kfabric/kfi_provider.h>
 
@@ -50,6 +51,8 @@ struct st {
 	struct fid_pep *pep;
 	u64 next_key;
 	size_t queue_size; /* of nodes to be opened; 0: the provider's */
+	struct fid_cntr *tx_cntr; /* of endpoints of its domain; NULL: none */
+	struct fid_cntr *rx_cntr;
 };
 
 /* fabric, domain, target, pep_eq and pep */
@@ -255,6 +258,10 @@ unsigned long st_free_pages(void);
 void st_say_each(const char *what, unsigned long before, unsigned long after,
 		 unsigned int count);
 
+/* ---- t_cntr.c ---- */
+
+int st_cntr_bind(const struct st *st, struct fid_ep *ep);
+
 /* ---- load.c ---- */
 
 struct st_load;
@@ -284,6 +291,8 @@ void st_test_queue(struct st *st);
 void st_test_close(struct st *st);
 void st_test_context(struct st *st);
 void st_test_cycle(struct st *st);
+void st_test_cntr(struct st *st);
+void st_test_rdm_cntr(struct st *st);
 void st_test_rdm_object(struct st *st);
 void st_test_rdm_av(struct st *st);
 void st_test_rdm_msg(struct st *st);
