@@ -2,9 +2,9 @@
 /*
  * kfabric_core: completion queues.
  *
- * A queue without upcall is a list through the operations' own memory, so it
- * cannot overflow and adding to it cannot fail. A queue with upcall stores
- * nothing.
+ * A queue whose entries are read is a list through the operations' own memory, so it
+ * cannot overflow and adding to it cannot fail. A queue with an upcall for each
+ * completion stores nothing.
  *
  * Locking: cq->lock protects the list; irq-safe; kfi_post_ep.lock is taken under
  *	it.
@@ -54,6 +54,7 @@ static void kfi_cq_deliver(struct fid_cq *cq, struct kfi_comp *comp)
 {
 	struct fi_cq_err_entry entry;
 	unsigned long irq;
+	bool was_empty;
 
 	if (cq->attr.comp_handler) {
 		entry = comp->entry;
@@ -61,10 +62,13 @@ static void kfi_cq_deliver(struct fid_cq *cq, struct kfi_comp *comp)
 		return;
 	}
 	spin_lock_irqsave(&cq->lock, irq);
+	was_empty = list_empty(&cq->done);
 	list_add_tail(&comp->node, &cq->done);
 	cq->nr_done++;
 	spin_unlock_irqrestore(&cq->lock, irq);
 	wake_up(&cq->wait);
+	if (was_empty && cq->attr.ready_handler)
+		cq->attr.ready_handler(cq, cq->fid.context);
 }
 
 void kfi_ep_complete(struct fid_ep *ep, struct kfi_comp *comp)

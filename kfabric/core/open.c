@@ -85,7 +85,8 @@ int kfabric_cq_open(struct fid_domain *domain, struct fi_cq_attr *attr,
 		return ret;
 	if (!KFI_HAS_OP(domain->ops, cq_open))
 		return -ENOSYS;
-	if (attr && attr->format >= FI_CQ_FORMATS)
+	if (attr && (attr->format >= FI_CQ_FORMATS ||
+		     (attr->comp_handler && attr->ready_handler)))
 		return -EINVAL;
 	return domain->ops->cq_open(domain, attr, cq, context);
 }

@@ -204,19 +204,13 @@ static void kfir_ctx_release(struct kfid *fid)
 
 /* ---- enabling ----------------------------------------------------------- */
 
-static bool kfir_wants_work(const struct fid_cq *cq)
-{
-	return cq && cq->attr.comp_handler &&
-	       cq->attr.comp_context == FI_CQ_WORKQUEUE;
-}
-
 /* Its queues are known: no upcall completes for those that want a work to do so. */
 void kfir_ctx_enable(struct kfir_ctx *ctx)
 {
 	struct kfir_ep *ep = ctx->ep;
 
-	if (kfir_wants_work(ctx->post.ep.tx_cq) ||
-	    kfir_wants_work(ctx->post.ep.rx_cq)) {
+	if (kfi_cq_wants_work(ctx->post.ep.tx_cq) ||
+	    kfi_cq_wants_work(ctx->post.ep.rx_cq)) {
 		kfir_own(ep);
 		ep->in_work = true;
 		kfir_own_end(ep);

@@ -11,21 +11,14 @@
 
 #include "verbs.h"
 
-static enum ib_poll_context kfiv_poll_context(const struct fid_cq *cq)
-{
-	if (cq->attr.comp_handler && cq->attr.comp_context == FI_CQ_WORKQUEUE)
-		return IB_POLL_WORKQUEUE;
-	return IB_POLL_SOFTIRQ;
-}
-
 static int kfiv_cq_get_share(struct kfiv_ep *ep, int i, const struct fid_cq *cq,
 			     unsigned int nr_cqe)
 {
 	struct ib_cq *share;
 
-	share = ib_cq_pool_get(ep->domain->dev->ib, nr_cqe,
-			       cq->attr.signaling_vector,
-			       kfiv_poll_context(cq));
+	share = ib_cq_pool_get(
+		ep->domain->dev->ib, nr_cqe, cq->attr.signaling_vector,
+		kfi_cq_wants_work(cq) ? IB_POLL_WORKQUEUE : IB_POLL_SOFTIRQ);
 	if (IS_ERR(share))
 		return PTR_ERR(share);
 	ep->cq[i] = share;
@@ -49,7 +42,7 @@ int kfiv_ep_get_cqs(struct kfiv_ep *ep)
 	int ret;
 
 	lockdep_assert_held(&ep->mutex);
-	if (kfiv_poll_context(tx) == kfiv_poll_context(rx) &&
+	if (kfi_cq_wants_work(tx) == kfi_cq_wants_work(rx) &&
 	    tx->attr.signaling_vector == rx->attr.signaling_vector) {
 		ret = kfiv_cq_get_share(ep, 0, tx,
 					kfiv_nr_wrs(ep, false) +

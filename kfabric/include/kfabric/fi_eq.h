@@ -171,17 +171,32 @@ typedef void (*fi_cq_handler)(struct fid_cq *cq,
 			      void *context);
 
 /**
+ * typedef fi_cq_ready_handler - upcall: look into the queue
+ * @cq: the queue
+ * @context: fi_cq_attr.context of the queue
+ *
+ * Called when an entry has come into a queue that was empty. Whoever takes entries
+ * until -FI_EAGAIN misses none: the next one that comes calls again. Several workers
+ * may take entries at one time, and each gets others. May read the queue, and post.
+ *
+ * Context: upcall; must not sleep, whatever the queue's context is.
+ */
+typedef void (*fi_cq_ready_handler)(struct fid_cq *cq, void *context);
+
+/**
  * struct fi_cq_attr - attributes of a completion queue
  * @size: entries expected, a hint; queues do not overflow
  * @format: what the read calls store
  * @comp_handler: upcall; NULL: entries are queued for the read calls
- * @comp_context: where @comp_handler is to run. -EOPNOTSUPP if impossible
+ * @ready_handler: upcall of a queue whose entries are read; not with @comp_handler
+ * @comp_context: where these upcalls are to run. -EOPNOTSUPP if impossible
  * @signaling_vector: completion vector of the device to prefer
  */
 struct fi_cq_attr {
 	size_t size;
 	enum fi_cq_format format;
 	fi_cq_handler comp_handler;
+	fi_cq_ready_handler ready_handler;
 	enum fi_cq_context comp_context;
 	int signaling_vector;
 };

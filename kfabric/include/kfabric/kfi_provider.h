@@ -701,6 +701,19 @@ static inline size_t kfi_addr_len(const void *addr)
 }
 
 /**
+ * kfi_cq_wants_work() - are upcalls of a queue to come from a workqueue?
+ * @cq: queue, or NULL
+ *
+ * Context: any.
+ * Return: they are.
+ */
+static inline bool kfi_cq_wants_work(const struct fid_cq *cq)
+{
+	return cq && (cq->attr.comp_handler || cq->attr.ready_handler) &&
+	       cq->attr.comp_context == FI_CQ_WORKQUEUE;
+}
+
+/**
  * kfi_ep_counts() - does a counter wait for operations of a kind?
  * @ep: endpoint, enabled
  * @comp_flags: of their completions

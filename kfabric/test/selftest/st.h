@@ -292,6 +292,7 @@ void st_test_close(struct st *st);
 void st_test_context(struct st *st);
 void st_test_cycle(struct st *st);
 void st_test_cntr(struct st *st);
+void st_test_look(struct st *st);
 void st_test_rdm_cntr(struct st *st);
 void st_test_rdm_object(struct st *st);
 void st_test_rdm_av(struct st *st);
