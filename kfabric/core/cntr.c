@@ -44,6 +44,8 @@ EXPORT_SYMBOL_GPL(kfabric_cntr_open);
 void kfabric_cntr_change(struct fid_cntr *cntr, atomic64_t *of, u64 value,
 			 bool add)
 {
+	/* Who sees the new value sees what the operation has done. */
+	smp_mb();
 	if (add)
 		atomic64_add(value, of);
 	else
@@ -52,22 +54,27 @@ void kfabric_cntr_change(struct fid_cntr *cntr, atomic64_t *of, u64 value,
 }
 EXPORT_SYMBOL_GPL(kfabric_cntr_change);
 
+static int kfi_cntr_look(struct fid_cntr *cntr, u64 threshold, u64 failed)
+{
+	if (fi_cntr_read(cntr) >= threshold)
+		return 0;
+	return fi_cntr_readerr(cntr) > failed ? -FI_EAVAIL : -FI_EAGAIN;
+}
+
 int kfabric_cntr_wait(struct fid_cntr *cntr, u64 threshold, int timeout_ms)
 {
 	u64 failed = fi_cntr_readerr(cntr);
+	int ret = -FI_EAGAIN;
 	long left = timeout_ms < 0 ? MAX_SCHEDULE_TIMEOUT
 				   : msecs_to_jiffies(timeout_ms);
 
 	might_sleep();
 	left = wait_event_interruptible_timeout(
 		cntr->wait,
-		fi_cntr_read(cntr) >= threshold ||
-			fi_cntr_readerr(cntr) != failed,
+		(ret = kfi_cntr_look(cntr, threshold, failed)) != -FI_EAGAIN,
 		left);
-	if (fi_cntr_read(cntr) >= threshold)
-		return 0;
-	if (fi_cntr_readerr(cntr) != failed)
-		return -FI_EAVAIL;
+	if (ret != -FI_EAGAIN)
+		return ret;
 	return left < 0 ? -EINTR : -ETIMEDOUT;
 }
 EXPORT_SYMBOL_GPL(kfabric_cntr_wait);
@@ -93,11 +100,14 @@ int kfi_bind_cntr_locked(struct fid_ep *ep, struct fid_cntr *cntr, u64 kinds)
 	if (kinds & ep->cntr_kinds)
 		return -EBUSY;
 	/* A pin for each kind, so that unbinding needs no cases. */
-	for (i = 0; i < KFI_CNTR_KINDS; i++)
-		if ((kinds & kfi_cntr_kind(i)) && kfi_obj_pin(&cntr->fid)) {
-			ep->cntr[i] = cntr;
-			ep->cntr_kinds |= kfi_cntr_kind(i);
-		}
+	for (i = 0; i < KFI_CNTR_KINDS; i++) {
+		if (!(kinds & kfi_cntr_kind(i)))
+			continue;
+		if (!kfi_obj_pin(&cntr->fid))
+			return -EINVAL;
+		ep->cntr[i] = cntr;
+		ep->cntr_kinds |= kfi_cntr_kind(i);
+	}
 	return 0;
 }
 

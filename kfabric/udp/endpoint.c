@@ -4,9 +4,20 @@
  */
 #include <linux/in.h>
 #include <linux/in6.h>
+#include <linux/poll.h>
 #include <linux/slab.h>
 
 #include "udp.h"
+
+/* Has the engine a use for what the socket tells? Under ep->post.lock. */
+static bool kudp_is_news(const struct kudp_ep *ep, __poll_t what)
+{
+	lockdep_assert_held(&ep->post.lock);
+	if (!what || !list_empty(&ep->busy))
+		return true;
+	return ((what & EPOLLIN) && !list_empty(&ep->receives)) ||
+	       ((what & EPOLLOUT) && !list_empty(&ep->sends));
+}
 
 /* In any context, with the socket's locks: something has come, or there is room. */
 static int kudp_woken(wait_queue_entry_t *wait, unsigned int mode, int sync,
@@ -16,7 +27,8 @@ static int kudp_woken(wait_queue_entry_t *wait, unsigned int mode, int sync,
 	unsigned long irq;
 
 	spin_lock_irqsave(&ep->post.lock, irq);
-	kudp_kick(ep);
+	if (kudp_is_news(ep, key_to_poll(key)))
+		kudp_kick(ep);
 	spin_unlock_irqrestore(&ep->post.lock, irq);
 	return 0;
 }

@@ -17,7 +17,7 @@
 void kudp_kick(struct kudp_ep *ep)
 {
 	lockdep_assert_held(&ep->post.lock);
-	if (!ep->closed)
+	if (!ep->closed && !queue_delayed_work(kudp_wq, &ep->engine, 0))
 		mod_delayed_work(kudp_wq, &ep->engine, 0);
 }
 
@@ -71,18 +71,30 @@ static struct kudp_op *kudp_take(struct kudp_ep *ep, struct list_head *list)
 
 /* ---- sending ------------------------------------------------------------- */
 
-/* The socket had no room for it: it is the next one, unless it has waited too long. */
-static void kudp_wait(struct kudp_ep *ep, struct kudp_op *op, int why)
+/* The socket had no room for it: it is the next one. */
+static void kudp_wait(struct kudp_ep *ep, struct kudp_op *op)
 {
 	unsigned long irq;
 
-	if (time_after(jiffies, op->deadline)) {
-		kudp_finish(ep, op, FI_ENOBUFS, why);
-		return;
-	}
 	spin_lock_irqsave(&ep->post.lock, irq);
 	list_move(&op->base.node, &ep->sends);
 	spin_unlock_irqrestore(&ep->post.lock, irq);
+}
+
+/* Those that have waited for room for too long, which need not be the first. */
+static void kudp_end_late(struct kudp_ep *ep)
+{
+	struct kudp_op *op, *next;
+	unsigned long irq;
+	LIST_HEAD(late);
+
+	spin_lock_irqsave(&ep->post.lock, irq);
+	list_for_each_entry_safe(op, next, &ep->sends, base.node)
+		if (time_after(jiffies, op->deadline))
+			list_move_tail(&op->base.node, &late);
+	spin_unlock_irqrestore(&ep->post.lock, irq);
+	list_for_each_entry_safe(op, next, &late, base.node)
+		kudp_finish(ep, op, FI_ENOBUFS, 0);
 }
 
 /* Has it gone, or will never? */
@@ -97,7 +109,7 @@ static bool kudp_send(struct kudp_ep *ep, struct kudp_op *op)
 	case -EAGAIN:
 	case -ENOBUFS:
 	case -ENOMEM:
-		kudp_wait(ep, op, ret);
+		kudp_wait(ep, op);
 		return false;
 	case -EMSGSIZE:
 		kudp_finish(ep, op, EMSGSIZE, ret);
@@ -116,8 +128,12 @@ static bool kudp_send_all(struct kudp_ep *ep)
 
 	for (n = 0; n < KUDP_BATCH; n++) {
 		op = kudp_take(ep, &ep->sends);
-		if (!op || !kudp_send(ep, op))
+		if (!op)
 			return false;
+		if (!kudp_send(ep, op)) {
+			kudp_end_late(ep);
+			return false;
+		}
 	}
 	return true;
 }

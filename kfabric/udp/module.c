@@ -64,6 +64,10 @@ static int kudp_getinfo(struct kfi_provider *prov, const char *node,
 	if (!info)
 		return -ENOMEM;
 	kudp_fill_info(info);
+	/* An endpoint without address is of the family that is asked for. */
+	if (hints && (hints->addr_format == FI_SOCKADDR_IN ||
+		      hints->addr_format == FI_SOCKADDR_IN6))
+		info->addr_format = hints->addr_format;
 	return kfi_info_answer(info, node, service, flags, hints, list);
 }
 

@@ -72,13 +72,19 @@ int kudp_socket_send(struct kudp_ep *ep, const struct kudp_op *op)
 struct sk_buff *kudp_socket_receive(struct kudp_ep *ep)
 {
 	struct sk_buff *skb;
+	bool told = false;
 	int err;
 
 	for (;;) {
 		skb = skb_recv_udp(ep->sock->sk, MSG_DONTWAIT, &err);
-		if (!skb || !udp_lib_checksum_complete(skb))
+		if (skb && udp_lib_checksum_complete(skb)) {
+			kfree_skb(skb);
+			continue;
+		}
+		/* An error of the socket comes once, before what is there. */
+		if (skb || err == -EAGAIN || told)
 			return skb;
-		kfree_skb(skb);
+		told = true;
 	}
 }
 

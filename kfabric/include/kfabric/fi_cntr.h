@@ -5,7 +5,8 @@
  * A counter counts the operations of endpoints that are over: those that succeeded and
  * those that failed, each kind for itself, also those whose success no queue tells
  * (FI_SELECTIVE_COMPLETION, fi_inject()). Who only has to know how many are over waits
- * for that, and leaves completions unreported.
+ * for that, and leaves completions unreported. Who has read a value sees what the
+ * operations that it counts have done to memory.
  */
 #ifndef KFABRIC_FI_CNTR_H
 #define KFABRIC_FI_CNTR_H
@@ -65,7 +66,7 @@ int kfabric_cntr_wait(struct fid_cntr *cntr, u64 threshold, int timeout_ms);
  * Bind it before the endpoint is enabled, by fi_ep_bind() with one or more of FI_SEND,
  * FI_RECV, FI_READ and FI_WRITE: these are counted. An endpoint has one counter of
  * each kind; a counter may be that of several kinds and endpoints. Flushes are not
- * counted. The peer's operations (FI_REMOTE_READ, FI_REMOTE_WRITE) cannot be: where a
+ * counted, nor is a receive of several messages that ends without one. The peer's operations (FI_REMOTE_READ, FI_REMOTE_WRITE) cannot be: where a
  * device does them nobody sees them; binding for them is -EOPNOTSUPP.
  *
  * Context: process.
@@ -87,7 +88,7 @@ static inline int fi_cntr_open(struct fid_domain *domain,
  */
 static inline u64 fi_cntr_read(struct fid_cntr *cntr)
 {
-	return atomic64_read(&cntr->done);
+	return atomic64_read_acquire(&cntr->done);
 }
 
 /**
@@ -99,7 +100,7 @@ static inline u64 fi_cntr_read(struct fid_cntr *cntr)
  */
 static inline u64 fi_cntr_readerr(struct fid_cntr *cntr)
 {
-	return atomic64_read(&cntr->failed);
+	return atomic64_read_acquire(&cntr->failed);
 }
 
 /**
@@ -107,7 +108,7 @@ static inline u64 fi_cntr_readerr(struct fid_cntr *cntr)
  * @cntr: counter
  * @value: so many
  *
- * Context: any.
+ * Context: posting.
  * Return: 0.
  */
 static inline int fi_cntr_add(struct fid_cntr *cntr, u64 value)
@@ -121,7 +122,7 @@ static inline int fi_cntr_add(struct fid_cntr *cntr, u64 value)
  * @cntr: counter
  * @value: so many
  *
- * Context: any.
+ * Context: posting.
  * Return: 0.
  */
 static inline int fi_cntr_adderr(struct fid_cntr *cntr, u64 value)
@@ -135,7 +136,7 @@ static inline int fi_cntr_adderr(struct fid_cntr *cntr, u64 value)
  * @cntr: counter
  * @value: so many
  *
- * Context: any.
+ * Context: posting.
  * Return: 0.
  */
 static inline int fi_cntr_set(struct fid_cntr *cntr, u64 value)
@@ -149,7 +150,7 @@ static inline int fi_cntr_set(struct fid_cntr *cntr, u64 value)
  * @cntr: counter
  * @value: so many
  *
- * Context: any.
+ * Context: posting.
  * Return: 0.
  */
 static inline int fi_cntr_seterr(struct fid_cntr *cntr, u64 value)
@@ -163,6 +164,8 @@ static inline int fi_cntr_seterr(struct fid_cntr *cntr, u64 value)
  * @cntr: counter
  * @threshold: so many, or more
  * @timeout_ms: limit; negative: none
+ *
+ * One that has failed before the call ends no wait: compare fi_cntr_readerr() first.
  *
  * Context: process. Nobody waits when it is closed.
  * Return: 0; -FI_EAVAIL one has failed since the call; -ETIMEDOUT; -EINTR a signal came.

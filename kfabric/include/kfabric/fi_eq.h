@@ -176,7 +176,7 @@ typedef void (*fi_cq_handler)(struct fid_cq *cq,
  * @context: fi_cq_attr.context of the queue
  *
  * Called when an entry has come into a queue that was empty. Whoever takes entries
- * until -FI_EAGAIN misses none: the next one that comes calls again. Several workers
+ * until fi_cq_read() says -FI_EAGAIN misses none: the next one that comes calls again. Several workers
  * may take entries at one time, and each gets others. May read the queue, and post.
  *
  * Context: upcall; must not sleep, whatever the queue's context is.

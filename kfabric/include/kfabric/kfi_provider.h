@@ -59,7 +59,7 @@
  * @owner: THIS_MODULE
  * @preference: order of the answers to fi_getinfo(), lowest first, behind
  *	those that the core's parameter "order" names; verbs 10, tcp 20, rds 30,
- *	loop 40, layered ones 90
+ *	loop 40, udp 50, layered ones 90
  * @flags: KFI_PROV_*
  * @getinfo: list what there is. @node and @service are checked for form;
  *	kfi_resolve() turns them into addresses. The core filters the answer

@@ -4,6 +4,7 @@
  */
 #include <linux/atomic.h>
 #include <linux/jiffies.h>
+#include <linux/preempt.h>
 #include <linux/sched.h>
 #include <linux/slab.h>
 #include <linux/workqueue.h>
@@ -26,6 +27,7 @@ struct st_look {
 	struct st_reader readers[READERS];
 	struct st_op *ops[2 * MESSAGES];
 	atomic_t calls;
+	atomic_t in_softirq; /* of them */
 	atomic_t taken;
 };
 
@@ -35,6 +37,8 @@ static void st_look_ready(struct fid_cq *cq, void *context)
 	int i;
 
 	atomic_inc(&look->calls);
+	if (in_interrupt())
+		atomic_inc(&look->in_softirq);
 	for (i = 0; i < READERS; i++)
 		queue_work(system_unbound_wq, &look->readers[i].work);
 }
@@ -59,7 +63,8 @@ static bool st_look_wait(struct st_look *look)
 	return atomic_read(&look->taken) == 2 * MESSAGES;
 }
 
-static void st_look_talk(struct st *st, struct st_look *look, u8 *bytes)
+static void st_look_talk(struct st *st, struct st_look *look, u8 *bytes,
+			 enum fi_cq_context where)
 {
 	int i, once = 0, ret = 0;
 
@@ -77,7 +82,13 @@ static void st_look_talk(struct st *st, struct st_look *look, u8 *bytes)
 	for (i = 0; i < 2 * MESSAGES; i++)
 		once += look->ops[i]->count == 1 && !look->ops[i]->entry.err;
 	CHECK_EQ(st, once, 2 * MESSAGES, "each is given to one of them");
-	CHECKF(st, atomic_read(&look->calls) > 0, "they were told %d times",
+	CHECKF(st,
+	       atomic_read(&look->calls) > 0 &&
+		       atomic_read(&look->in_softirq) ==
+			       (where == FI_CQ_SOFTIRQ
+					? atomic_read(&look->calls)
+					: 0),
+	       "they were told %d times, where the queues want it",
 	       atomic_read(&look->calls));
 }
 
@@ -142,7 +153,7 @@ static void st_look_where(struct st *st, enum fi_cq_context where)
 		goto out;
 	st_look_refused(st, attr);
 	if (st_look_open(look, st, &attr))
-		st_look_talk(st, look, bytes);
+		st_look_talk(st, look, bytes, where);
 	st_look_close(look);
 	for (i = 0; i < 2 * MESSAGES; i++)
 		kfree(look->ops[i]);

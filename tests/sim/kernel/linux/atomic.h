@@ -61,6 +61,11 @@ SIM_ATOMIC(atomic, atomic_t, int)
 SIM_ATOMIC(atomic_long, atomic_long_t, long)
 SIM_ATOMIC(atomic64, atomic64_t, s64)
 
+static inline s64 atomic64_read_acquire(const atomic64_t *v)
+{
+	return atomic64_read(v);
+}
+
 static inline bool atomic_inc_unless_negative(atomic_t *v)
 {
 	km_may_yield();
