@@ -27,8 +27,6 @@
 #define AGAIN_NS SIM_MS
 #define TRIES	 2000
 #define GROWS	 3 /* blocks at one time */
-/* What has been asked for before, and waits, is done as it was asked for. */
-#define QUOTA_GRACE_NS (400 * SIM_MS)
 
 bool __real_brick_metrics_before_wait(struct brick_view *view);
 bool __wrap_brick_metrics_before_wait(struct brick_view *view);
@@ -165,7 +163,7 @@ bool sim_brick_had_quota(const struct sim_brick *brick, uint32_t client,
 {
 	*quota = brick->quotas[client];
 	/* Settings for which there is no memory are not taken. */
-	return brick->quota_ns[client] + QUOTA_GRACE_NS <= since_ns &&
+	return brick->quota_ns[client] + SIM_QUOTA_GRACE_NS <= since_ns &&
 	       !sim_memory_failures(brick->host.process.number);
 }
 

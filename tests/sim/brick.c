@@ -185,8 +185,11 @@ static bool add_clients(struct brick_config *c, struct sim_brick *brick)
 					 : brick->settings.quotas[i];
 		struct brick_client *client;
 
+		/* At a start nothing waits. */
 		if (brick->quotas[i] != quota)
-			brick->quota_ns[i] = sim.now_ns;
+			brick->quota_ns[i] =
+				sim.now_ns -
+				(c == brick->config ? SIM_QUOTA_GRACE_NS : 0);
 		brick->quotas[i] = quota;
 		if (revoked == SIM_GRANTED || revoked == SIM_OTHER_QUOTA)
 			*denied_ns = 0;

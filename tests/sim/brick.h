@@ -12,6 +12,8 @@ struct sim_scene;
 #define SIM_BRICKS_MAX	  2
 #define SIM_REQUEST_BYTES 128
 #define SIM_BAD_MAX	  3
+/* What has been asked for before, and waits, is done as it was asked for. */
+#define SIM_QUOTA_GRACE_NS (400 * SIM_MS)
 
 /* What an administrator has taken from a client for a while. */
 enum sim_revoked {

@@ -716,6 +716,8 @@ static void *live(void *arg)
 			rc = register_words(c);
 		if (!rc)
 			rc = get_blocks(c);
+		if (rc == -ENOSPC && c->ends)
+			sim_client_check_full(c, va_of(c, c->asked));
 		if (!rc)
 			rc = sim_shared_get(c);
 		if (!rc)

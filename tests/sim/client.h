@@ -171,6 +171,8 @@ void sim_client_check_quota(const struct sim_client *client, uint32_t n,
 			    int rc);
 void sim_client_check_mapped(struct sim_client *client);
 void sim_client_check_slots(struct sim_client *client);
+/* It is refused a block of its own as the last thing: is there a reason? */
+void sim_client_check_full(struct sim_client *client, uint64_t va);
 
 void sim_client_kill(struct sim_client *client, uint64_t down_ns);
 

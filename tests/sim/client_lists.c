@@ -76,7 +76,8 @@ void sim_client_check_mapped(struct sim_client *c)
 /* It has no more than it may, and is refused no less. */
 void sim_client_check_quota(const struct sim_client *c, uint32_t n, int rc)
 {
-	uint32_t n_there = 0, n_unknown = 0, quota;
+	bool shares = c->settings.sharing != SIM_SHARES_NOTHING;
+	uint32_t n_there = 0, n_unknown = shares, quota;
 	bool is_told;
 
 	if (!sim_brick_had_quota(c->brick, c->number, c->asked_ns, &quota))
@@ -130,4 +131,37 @@ void sim_client_check_slots(struct sim_client *c)
 	sim_violated("%s: of %llu slots %llu are free and %lld allocated",
 		     c->name, (unsigned long long)info.slots_total,
 		     (unsigned long long)info.slots_free, (long long)n);
+}
+
+/* Why there is no room for one block more: there is none, or it is not known. */
+static bool is_full(struct sim_client *c)
+{
+	const struct sim_brick *brick = c->brick;
+	struct kfbrick_info info = { .size = sizeof(info) };
+	uint64_t quota, used;
+	int rc;
+
+	c->call = "info";
+	rc = kfbrick_get_info(c->k, &info);
+	if (!rc)
+		rc = kfbrick_get_quota(c->k, &quota, &used);
+	c->call = "nothing";
+	return rc || brick->n_spoiled || brick->files.slow.bytes ||
+	       brick->files.n_failed || !info.slots_free || used >= quota;
+}
+
+/* Slots that somebody may still write to come back with the end of his session. */
+void sim_client_check_full(struct sim_client *c, uint64_t va)
+{
+	uint64_t life = c->brick->lives;
+
+	for (uint32_t i = 0; i < SLOTS_TRIES; i++) {
+		if (is_full(c) || c->brick->lives != life)
+			return;
+		c->call = "alloc";
+		if (kfbrick_alloc(c->k, va, 1) != -ENOSPC)
+			return;
+		sim_sleep(sim.now_ns + SLOTS_NS);
+	}
+	sim_violated("%s: a block is refused, and there is room", c->name);
 }

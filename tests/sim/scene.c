@@ -193,10 +193,9 @@ static void add_client(struct sim_scene *s, uint32_t i, uint64_t *dice,
 	/* What they share the first brick has. */
 	if (brick != s->bricks)
 		sharing = SIM_SHARES_NOTHING;
-	/* Who takes over what is shared would have more than its quota. */
-	if (sharing == SIM_SHARES_NOTHING && !brick->settings.is_open &&
-	    sim_chance_of(quotas, QUOTA_PERMILLE))
-		c.quota = c.n_blocks +
+	/* There is room for what is shared. */
+	if (!brick->settings.is_open && sim_chance_of(quotas, QUOTA_PERMILLE))
+		c.quota = c.n_blocks + (sharing != SIM_SHARES_NOTHING) +
 			  (uint32_t)sim_below_of(quotas, c.n_spares + 1);
 	brick->settings.quotas[i] = c.quota;
 	brick->settings.other_quotas[i] =
