@@ -279,6 +279,18 @@ void sim_brick_neighbour_asks(struct sim_brick *brick)
 
 /* ---- a larger one ------------------------------------------------------------------ */
 
+/* What is behind a store has been somebody else's, and is not zero. */
+static void use_before(struct sim_medium *m, uint64_t end)
+{
+	uint64_t step = KFB_BLOCK_BYTES / SIM_CLIENT_REGS;
+
+	for (uint64_t block = m->bytes; block < end; block += KFB_BLOCK_BYTES)
+		for (uint64_t i = 0; i < SIM_CLIENT_REGS; i++)
+			sim_medium_overwrite(
+				m, block + i * step / SIM_LINE * SIM_LINE,
+				GARBAGE);
+}
+
 void sim_brick_grow(struct sim_brick *brick, uint64_t which, uint64_t ns)
 {
 	uint64_t to =
@@ -292,6 +304,8 @@ void sim_brick_grow(struct sim_brick *brick, uint64_t which, uint64_t ns)
 	if (to == brick->medium.bytes)
 		return;
 	sim_trace("admin", "wants %llu bytes", (unsigned long long)to);
+	if (!brick->medium.files)
+		use_before(&brick->medium, to);
 	brick->grows_to = to;
 	sim_brick_stop(brick, ns);
 }
@@ -308,6 +322,9 @@ int sim_brick_grow_store(struct sim_brick *brick, const char *path, char *err,
 	if (brick->medium.files)
 		sim_file_grow(&brick->files.store, brick->grows_to);
 	brick->has_grown = true;
+	if (brick->cuts_growth_after)
+		sim_medium_cut_after(&brick->medium, brick->cuts_growth_after);
+	brick->cuts_growth_after = 0;
 	memcpy(g.boot_id, brick->host.boot_id, sizeof(g.boot_id));
 	rc = brick_media_open(path, NULL, &m, err, err_len);
 	if (rc)
@@ -332,7 +349,14 @@ void sim_brick_mend(struct sim_brick *brick)
 	sim_cancel(&brick->restore);
 	brick->restore.fire = grant_again;
 	grant_again(&brick->restore);
+	if (!brick->files.n_failed)
+		return;
 	/* A medium that has failed serves reads until brickd is started again. */
-	if (brick->files.n_failed)
+	if (!brick->settings.is_unmounted) {
 		sim_brick_stop(brick, 0);
+		return;
+	}
+	/* What is in memory alone is seen to be. */
+	sim_brick_kill(brick, 0);
+	sim_files_mount_again(&brick->files);
 }

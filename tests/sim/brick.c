@@ -412,6 +412,7 @@ void sim_brick_init(struct sim_brick *brick, uint32_t number,
 	brick->n_failed_before = 0;
 	brick->n_bad = brick->n_spoiled = 0;
 	brick->refuses_until_ns = brick->grows_to = 0;
+	brick->cuts_growth_after = 0;
 	brick->has_grown = false;
 	brick->forgets = NULL;
 	brick->is_damaged = brick->is_at_rest = false;

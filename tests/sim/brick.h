@@ -32,6 +32,7 @@ enum sim_revoked {
  * @extent_blocks: what one MAP may ask for as one piece
  * @is_tight: what there may be one of, there is one of
  * @is_open: it asks nobody for a name
+ * @is_unmounted: at the end of the world, if something of its files has failed
  * @quotas: of blocks, by client; 0: it has none
  * @other_quotas: that an administrator may give it, and is not the same; 0: likewise
  * @may_differ: by client: he may
@@ -51,6 +52,7 @@ struct sim_brick_settings {
 	uint32_t credits;
 	bool is_tight;
 	bool is_open;
+	bool is_unmounted;
 	uint32_t n_clients;
 	uint32_t quotas[SIM_CLIENTS_MAX];
 	uint32_t other_quotas[SIM_CLIENTS_MAX];
@@ -72,6 +74,7 @@ struct sim_brick_settings {
  * @n_failed_before: files->n_failed when brickd was started
  * @n_forgotten: the same when it served
  * @is_damaged: so was one of the tables, once
+ * @cuts_growth_after: so many operations on its medium; 0: nothing does
  * @grows_to: bytes that its store is to have before its next life; 0: as many
  * @has_grown: it was formatted with fewer
  * @restart: when it is started again
@@ -104,6 +107,7 @@ struct sim_brick {
 	uint64_t n_failed_before;
 	uint64_t n_forgotten;
 	uint64_t grows_to;
+	uint32_t cuts_growth_after;
 	bool has_grown;
 	struct sim_event restart;
 	uint64_t down_ns;

@@ -20,6 +20,7 @@
 /* How many of them fail, one after the other. */
 #define RUN_BIT	       14
 #define RUN_MAX	       8
+#define CALLS_MAX      4
 #define BOUND_PERMILLE 300
 /* Which of the bricks a fault concerns. */
 #define BRICK_BIT     13
@@ -40,6 +41,11 @@
 #define FIRST_NS       (500 * SIM_MS)
 /* A disk asks for as long, and not longer. */
 #define REFUSES_NS SIM_S
+
+/* What comes with another fault, or in the middle of what it has brickd do. */
+#define WITH_BIT  2
+#define AMID_BIT  18
+#define POWER_BIT 19
 
 /* How slow a machine is that is slow, wherever a thread may be held up. */
 #define SLOW_BIT 16
@@ -135,16 +141,40 @@ static void comes_soon(struct sim_event *event)
 		lose_power(brick, faults->down_ns[at]);
 }
 
-static void come_soon(const struct sim_fault *f, bool kills)
+/* Return: after how many operations of brickd's. */
+static uint32_t prepare_soon(const struct sim_fault *f, struct sim_brick *brick,
+			     bool kills)
 {
 	struct sim_scene *s = f->scene;
-	struct sim_brick *brick = brick_of(f);
 
 	s->faults.kills[brick - s->bricks] = kills;
 	s->faults.down_ns[brick - s->bricks] = f->ns;
 	brick->medium.cut.fire = comes_soon;
-	sim_medium_cut_after(&brick->medium,
-			     1 + (uint32_t)(f->which % SOON_MAX));
+	return 1 + (uint32_t)(f->which % SOON_MAX);
+}
+
+static void come_soon(const struct sim_fault *f, struct sim_brick *brick,
+		      bool kills)
+{
+	uint32_t operations = prepare_soon(f, brick, kills);
+
+	sim_medium_cut_after(&brick->medium, operations);
+}
+
+/* Half of what an administrator orders ends in the middle. */
+static bool is_amid(const struct sim_fault *f, bool *kills)
+{
+	*kills = !(f->which >> POWER_BIT & 1);
+	return f->which >> AMID_BIT & 1;
+}
+
+static void grow(const struct sim_fault *f, struct sim_brick *brick)
+{
+	bool kills;
+
+	if (is_amid(f, &kills))
+		brick->cuts_growth_after = prepare_soon(f, brick, kills);
+	sim_brick_grow(brick, f->which, f->ns);
 }
 
 static void befall_link(const struct sim_fault *f)
@@ -169,10 +199,20 @@ static void befall_disk(const struct sim_fault *f)
 		.error = f->which & 2 ? EIO : ENOSPC,
 		.keep = (unsigned int)(f->which >> 3) % PC_PER_MILLE,
 	};
+	bool is_with = f->which >> WITH_BIT & 1;
 
+	/* Before brickd can ask what has become of what it has written. */
+	if (is_with &&
+	    (f->kind == SIM_DISK_UNASKED || f->kind == SIM_DISK_NEIGHBOUR))
+		sim_brick_kill(brick, f->ns);
 	switch (f->kind) {
 	case SIM_DISK_WRITE_BACK:
 		file->write_back = error;
+		/* Who is killed while it syncs takes the answer with it. */
+		if (is_with) {
+			(void)prepare_soon(f, brick, true);
+			files->ends = &brick->medium.cut;
+		}
 		break;
 	case SIM_DISK_UNASKED:
 		file->write_back = error;
@@ -185,13 +225,19 @@ static void befall_disk(const struct sim_fault *f)
 		file->flush = error;
 		break;
 	case SIM_DISK_CALL:
+		error.more = is_with ? (f->which >> RUN_BIT) % CALLS_MAX : 0;
 		file->call = error;
 		break;
 	case SIM_DISK_MOUNT:
 		sim_brick_kill(brick, f->ns);
+		if (is_with)
+			file->write_back = error;
 		sim_files_mount_again(files);
+		file->write_back.error = 0;
 		break;
 	default:
+		if (is_with)
+			file->write_back = error;
 		sim_brick_neighbour_asks(brick);
 		break;
 	}
@@ -217,12 +263,15 @@ static void befall_someone(const struct sim_fault *f)
 	struct sim_brick *brick = is_client ? s->clients[at].brick : d->brick;
 	uint32_t number = is_client ? at : d->number;
 	uint64_t va = is_client ? sim_client_va(number) : d->settings.first_va;
+	bool kills;
 
 	if (f->kind == SIM_EVICT)
 		sim_brick_evict(brick, number);
-	else if (f->kind == SIM_TIER)
+	else if (f->kind == SIM_TIER) {
 		sim_brick_order(brick, va, f->which);
-	else
+		if (is_amid(f, &kills))
+			come_soon(f, brick, kills);
+	} else
 		sim_brick_revoke(brick, number, f->which, f->ns);
 }
 
@@ -298,7 +347,7 @@ static void befall(const struct sim_fault *f)
 		break;
 	case SIM_KILL_SOON:
 	case SIM_POWER_SOON:
-		come_soon(f, f->kind == SIM_KILL_SOON);
+		come_soon(f, brick, f->kind == SIM_KILL_SOON);
 		break;
 	case SIM_KILL_CLIENT:
 		kill_one(f->scene, f->which, f->ns);
@@ -340,7 +389,7 @@ static void befall(const struct sim_fault *f)
 		brick->host.refuses_until_ns = sim.now_ns + f->ns;
 		break;
 	case SIM_GROW:
-		sim_brick_grow(brick, f->which, f->ns);
+		grow(f, brick);
 		break;
 	case SIM_SLOW:
 		slow_down(f);
@@ -604,6 +653,7 @@ void sim_faults_end(struct sim_scene *s)
 	for (uint32_t i = 0; i < s->n_bricks; i++) {
 		struct sim_files *files = &s->bricks[i].files;
 
+		files->ends = NULL;
 		sim_memory_fail_after(s->bricks[i].host.process.number, 0, 0);
 		files->store.write_back.error = 0;
 		files->slow.write_back.error = 0;

@@ -145,7 +145,10 @@ static bool call_fails(struct description *d)
 
 	if (!error)
 		return false;
-	d->file->call.error = 0;
+	if (d->file->call.more)
+		d->file->call.more--;
+	else
+		d->file->call.error = 0;
 	d->files->n_failed++;
 	sim_trace("disk", "%s: an access fails: %s", d->file->pc.name,
 		  strerror(error));

@@ -101,7 +101,13 @@ int sim_file_sync(struct sim_files *files, struct sim_file *file,
 	}
 	write_back(files, file, PC_PER_MILLE);
 	sim_may_yield();
-	return pc_error(&file->pc.state->error, since);
+	rc = pc_error(&file->pc.state->error, since);
+	if (rc && files->ends) {
+		sim_schedule(files->ends, sim.now_ns);
+		files->ends = NULL;
+		sim_yield();
+	}
+	return rc;
 }
 
 int sim_files_sync(struct sim_files *files, uint32_t *since)
@@ -270,5 +276,6 @@ void sim_files_init(struct sim_files *files, uint32_t host, uint8_t *page,
 	files->mount_id = settings->has_mount_id;
 	files->run_is_closed = settings->run_is_closed;
 	files->write_back_permille = settings->write_back_permille;
+	files->ends = NULL;
 	files->n_failed = 0;
 }

@@ -39,10 +39,12 @@ struct sim_node {
  * @error: errno; 0: nothing
  * @keep: with writing back and emptying the disk's cache: of a thousand pages so
  *	many are on the disk all the same
+ * @more: with calls: so many behind it fail, too
  */
 struct sim_disk_error {
 	int error;
 	unsigned int keep;
+	unsigned int more;
 };
 
 /*
@@ -74,6 +76,8 @@ struct sim_file {
  *	apart
  * @run_is_closed: brickd may not write to /run
  * @write_back_permille: how often the kernel writes something back unasked
+ * @ends: fires when a sync has told of a page that was not written, to nobody who
+ *	lives on; NULL: nothing does
  * @n_failed: calls that have failed, or that are to fail and may not be told so
  */
 struct sim_files {
@@ -85,6 +89,7 @@ struct sim_files {
 	uint64_t mount_id;
 	bool run_is_closed;
 	uint32_t write_back_permille;
+	struct sim_event *ends;
 	uint64_t n_failed;
 };
 

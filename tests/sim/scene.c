@@ -23,6 +23,7 @@
 #define BRICKS_PERMILLE	 120
 #define OPEN_PERMILLE	 60
 #define SMALL_PERMILLE	 150 /* stores that have room to grow */
+#define UNMOUNT_PERMILLE 500
 #define VISITOR_PERMILLE 600 /* of another machine */
 
 /* ---- the end ---------------------------------------------------------------------- */
@@ -313,12 +314,14 @@ static void choose_people(struct sim_scene *s, uint64_t *dice)
 
 static void add_bricks(struct sim_scene *s, uint64_t *dice)
 {
+	uint64_t mounts = sim.seed ^ UINT64_C(0x6a09e667f3bcc908);
 	struct sim_brick_settings b;
 
 	for (uint32_t i = 0; i < s->n_bricks; i++) {
 		choose_brick(dice, &b);
 		b.n_clients = s->n_clients + s->n_disks + 1; /* a squatter */
 		b.is_open = sim_chance_of(dice, OPEN_PERMILLE);
+		b.is_unmounted = sim_chance_of(&mounts, UNMOUNT_PERMILLE);
 		if (s->n_disks && sim_chance_of(dice, 200))
 			b.mappings = 2;
 		sim_brick_init(&s->bricks[i], i, &b,
