@@ -99,6 +99,7 @@ struct sim_posted {
  * @is_untold: nobody has been told of a flush that has failed
  * @asked: blocks of the newest ALLOC or FREE
  * @call: what it waits in, for the story
+ * @owns_more: what is shared may count for its quota, also when it is lost
  * @ends: it is to read everything and to go
  * @has_ended: it has
  * @n_flushes: that have succeeded
@@ -134,6 +135,7 @@ struct sim_client {
 	uint64_t asked_ns;
 	const char *call;
 	bool is_new;
+	bool owns_more;
 	bool ends;
 	bool has_ended;
 	uint64_t n_writes;

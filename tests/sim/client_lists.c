@@ -76,8 +76,7 @@ void sim_client_check_mapped(struct sim_client *c)
 /* It has no more than it may, and is refused no less. */
 void sim_client_check_quota(const struct sim_client *c, uint32_t n, int rc)
 {
-	bool shares = c->settings.sharing != SIM_SHARES_NOTHING;
-	uint32_t n_there = 0, n_unknown = shares, quota;
+	uint32_t n_there = 0, n_unknown = c->owns_more, quota;
 	bool is_told;
 
 	if (!sim_brick_had_quota(c->brick, c->number, c->asked_ns, &quota))
