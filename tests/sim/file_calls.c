@@ -92,9 +92,18 @@ int __wrap_pmem2_map_delete(struct pmem2_map **map);
 
 /* ---- whose ------------------------------------------------------------------- */
 
+/* Of a program that the world plays itself, and what it has open. */
+static struct sim_files *played;
+static struct sim_belonging_list of_played = LIST_HEAD_INITIALIZER(of_played);
+
+void sim_files_play(struct sim_files *files)
+{
+	played = files;
+}
+
 struct sim_files *sim_files_here(void)
 {
-	return sim_current ? sim_host_of(sim_current->process)->files : NULL;
+	return sim_current ? sim_host_of(sim_current->process)->files : played;
 }
 
 static struct description *find(int fd)
@@ -201,8 +210,9 @@ static int open_one(struct sim_files *files, struct sim_file *file,
 		d->super_since = pc_sample(&files->super);
 	}
 	d->belonging.drop = drop;
-	LIST_INSERT_HEAD(&sim_current->process->belongings, &d->belonging,
-			 link);
+	LIST_INSERT_HEAD(sim_current ? &sim_current->process->belongings
+				     : &of_played,
+			 &d->belonging, link);
 	return d->number;
 }
 

@@ -196,10 +196,15 @@ void sim_files_neighbour_asks(struct sim_files *files)
 {
 	uint32_t since = pc_sample(&files->super);
 
-	if (sim_files_sync(files, &since) && files->mount_id) {
-		sim_trace("disk", "a neighbour hears that writes are lost");
-		(void)brick_mark_loss(files->mount_id);
-	}
+	/* What it has heard and cannot leave a note of nobody can find out. */
+	if (!files->mount_id || files->run_is_closed ||
+	    !sim_files_sync(files, &since))
+		return;
+	sim_trace("disk", "a neighbour hears that writes are lost");
+	sim_files_play(files);
+	if (brick_mark_loss(files->mount_id))
+		sim_die("a neighbour cannot leave a note");
+	sim_files_play(NULL);
 }
 
 /* ---- new ones ------------------------------------------------------------------ */

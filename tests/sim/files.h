@@ -133,6 +133,11 @@ void sim_files_mount_again(struct sim_files *files);
  */
 void sim_files_neighbour_asks(struct sim_files *files);
 
+/*
+ * What the world calls without a thread of its own concerns these files, until NULL:
+ * files of the machine that the simulator runs on.
+ */
+void sim_files_play(struct sim_files *files);
 /* Of the program that runs; NULL: its machine has none. */
 struct sim_files *sim_files_here(void);
 /* close(2), write(2), fopen(3): did they concern one of these files? */
