@@ -55,7 +55,12 @@ def hunt_once(program, seconds, **environment):
     if result.returncode == 0:
         return math.inf, ""
     said = [line for line in result.stdout.splitlines() if not line.startswith("#")]
-    return spent, said[0] if told and said else f"it dies: {result.returncode}"
+    # One that crashes has named its seed, though it tells no time.
+    if said and (told or said[0].startswith("seed ")):
+        return spent, said[0]
+    # Of a simulator that cannot go on only its last words say why.
+    words = result.stderr.strip().splitlines()[-1:]
+    return spent, " ".join([f"it dies: {result.returncode}", *words])
 
 
 class Notes:
