@@ -127,6 +127,7 @@ void sim_client_posted(struct sim_client *c, struct sim_posted *p,
 	p->r = r;
 	p->n_losses = c->n_losses;
 	p->was_untold = c->is_untold;
+	p->life = c->brick->lives;
 	c->n_posted++;
 	if (r)
 		c->is_busy[r - c->registers] = true;
@@ -219,6 +220,16 @@ static bool is_another_told(const struct sim_client *c,
 	return false;
 }
 
+/*
+ * A medium that has failed does so until brickd is started again; and a flush that
+ * has failed may be told to the next one.
+ */
+static bool may_fail(const struct sim_client *c, const struct sim_posted *p)
+{
+	return sim_brick_is_failing(c->brick) || p->was_untold ||
+	       p->life != c->brick->lives;
+}
+
 static void flush_done(struct sim_client *c, const struct sim_posted *p,
 		       int error)
 {
@@ -235,9 +246,7 @@ static void flush_done(struct sim_client *c, const struct sim_posted *p,
 		return;
 	}
 	hear_losses(c);
-	/* A medium that has failed does so until brickd is started again. */
-	if (error == -EIO && c->n_losses == p->n_losses &&
-	    !c->brick->files.n_failed)
+	if (error == -EIO && c->n_losses == p->n_losses && !may_fail(c, p))
 		sim_violated("%s: a flush fails with EIO, and nothing is lost: "
 			     "%s",
 			     c->name, kfbrick_error(c->k));
