@@ -128,13 +128,15 @@ static uint64_t shrink(uint64_t seed, uint64_t faults)
 	return faults;
 }
 
-static void tell(uint64_t seed, uint64_t faults)
+static void tell(uint64_t seed, uint64_t faults, double spent)
 {
 	struct totals ignored = { 0 };
 	struct sim_scene *scene;
 
-	printf("seed %llu: %s\n", (unsigned long long)seed, sim_violation);
-	/* Leaving out its faults may take long, and be cut short. */
+	printf("seed %llu: %s\n"
+	       "# in %.1f s of processor time\n",
+	       (unsigned long long)seed, sim_violation, spent);
+	/* Leaving out its faults may take long, be cut short, or end in what a simulator dies of. */
 	(void)fflush(stdout);
 	if (sim_is_traced)
 		return;
@@ -221,7 +223,7 @@ int main(int argc, char **argv)
 		good = run_seed(seed + i, faults, &totals);
 		spent = cpu_seconds();
 		if (!good)
-			tell(seed + i, faults & totals.faults);
+			tell(seed + i, faults & totals.faults, spent);
 	}
 	if (is_covered)
 		sim_faults_print_coverage();
