@@ -36,6 +36,7 @@ FILES = (
     f"{PREFIX}/lib/udev/rules.d/92-kfbrick-disk.rules",
     f"{PREFIX}/share/kfbrick/brickd.conf",
 )
+OCF_AGENT = f"{PREFIX}/lib/ocf/resource.d/kfbrick/disk"
 PROGRAMS = {f"{SBIN}/brickd": "--version", f"{BIN}/brickctl": "--version",
             f"{SBIN}/fence_kfbrick": "--help", f"{SBIN}/powerfail-verify": "--help",
             f"{SBIN}/powerfail-writer": "--help"}
@@ -76,6 +77,7 @@ class Install(lab.FuncTest):
         for program, option in PROGRAMS.items():
             said = words(self.dest / program, option, LD_LIBRARY_PATH=str(lib))
             self.assertIn(VERSION if option == "--version" else "Usage", said)
+        self.assertIn("Usage", words(self.dest / OCF_AGENT, "usage"))
 
     def test_units_settings_and_pages_are_there(self):
         self.install()

@@ -28,7 +28,7 @@ PACKAGING = {"debhelper-compat", "dh-sequence-dkms", "dh-sequence-installsysuser
 RENAMED = {"pkgconf": "pkg-config"}
 # RPM's macros for folders, as the spec file falls back to them.
 MACROS = {
-    "_bindir": "usr/bin", "_sbindir": "usr/sbin", "_libdir": LIBDIR,
+    "_prefix": "usr", "_bindir": "usr/bin", "_sbindir": "usr/sbin", "_libdir": LIBDIR,
     "_libexecdir": "usr/libexec", "_includedir": "usr/include",
     "_datadir": "usr/share", "_mandir": "usr/share/man", "_usrsrc": "usr/src",
     "_unitdir": "usr/lib/systemd/system", "_udevrulesdir": "usr/lib/udev/rules.d",

@@ -440,7 +440,7 @@ def pages_named(book):
     for page in book.markdown + book.manual:
         for number, line, is_block, _ in pages.lines_of(book.tree.text(page)):
             for name, section in re.findall(
-                    r"((?:brick|fence_kfb|kfb|powerfail)[\w.-]*)[*`]*\(([1-8])\)", line):
+                    r"((?:brick|fence_kfb|kfb|ocf_kfb|powerfail)[\w.-]*)[*`]*\(([1-8])\)", line):
                 if f"{name}.{section}" not in have and not is_block:
                     yield f"{page}:{number}: no man page {name}({section})"
 
