@@ -24,8 +24,8 @@ static const struct status_entry kfb_statuses[KFB_ST_LAST + 1] = {
 	},
 	[KFB_ST_DENIED] = {
 		-EACCES,
-		"the range is outside this client's grants, or the client "
-		"has not authenticated",
+		"the range is outside this client's grants, the client has not "
+		"authenticated, or it is in a group and has to map shared",
 	},
 	[KFB_ST_EXISTS] = {
 		-EEXIST,

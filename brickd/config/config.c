@@ -541,6 +541,49 @@ static int set_role(struct parse *p, const char *value)
 	return 0;
 }
 
+bool brick_client_name_is_good(const char *name)
+{
+	return *name && kfb_name_ok(name, strlen(name));
+}
+
+/* A blank, which no client's name has, keeps groups and clients apart. */
+static uint32_t group_hash(const char *group)
+{
+	char text[sizeof("group ") + KFB_NAME_MAX];
+
+	(void)snprintf(text, sizeof(text), "group %s", group);
+	return brick_owner_hash(text);
+}
+
+static int set_group(struct parse *p, const char *value)
+{
+	struct brick_client *client = p->client;
+	uint32_t owner;
+
+	if (*client->group)
+		return fail(p, "group is given twice");
+	if (!brick_client_name_is_good(value))
+		return fail(p,
+			    "a group's name is 1 to %d printable characters "
+			    "without blanks",
+			    KFB_NAME_MAX);
+	owner = group_hash(value);
+	for (uint32_t i = 0; i < p->config->n_clients; i++) {
+		const struct brick_client *other = p->config->clients[i];
+
+		if ((other->owner == owner && strcmp(other->group, value)) ||
+		    brick_owner_hash(other->name) == owner)
+			return fail(p,
+				    "group %s looks on the media like client "
+				    "%s of line %u, or its group: choose "
+				    "another name",
+				    value, other->name, other->line);
+	}
+	memcpy(client->group, value, strlen(value) + 1);
+	client->owner = owner;
+	return 0;
+}
+
 static int set_client(struct parse *p, const char *name, const char *value)
 {
 	if (!strcmp(name, "key-file"))
@@ -551,12 +594,9 @@ static int set_client(struct parse *p, const char *name, const char *value)
 		return set_quota(p, value);
 	if (!strcmp(name, "role"))
 		return set_role(p, value);
+	if (!strcmp(name, "group"))
+		return set_group(p, value);
 	return fail(p, "[client] has no setting \"%.64s\"", name);
-}
-
-bool brick_client_name_is_good(const char *name)
-{
-	return *name && kfb_name_ok(name, strlen(name));
 }
 
 static int add_client(struct parse *p, const char *name)
@@ -571,16 +611,21 @@ static int add_client(struct parse *p, const char *name)
 			    KFB_NAME_MAX);
 	if (c->n_clients >= BRICK_CLIENTS_MAX)
 		return fail(p, "more than %d clients", BRICK_CLIENTS_MAX);
-	for (uint32_t i = 0; i < c->n_clients; i++)
-		if (c->clients[i]->owner == brick_owner_hash(name))
+	for (uint32_t i = 0; i < c->n_clients; i++) {
+		const struct brick_client *other = c->clients[i];
+		uint32_t owner = brick_owner_hash(name);
+
+		if (other->owner == owner ||
+		    brick_owner_hash(other->name) == owner)
 			return fail(p,
 				    "client %s %s client %s of line %u: choose "
 				    "another name",
 				    name,
-				    strcmp(name, c->clients[i]->name)
+				    strcmp(name, other->name)
 					    ? "looks on the media like"
 					    : "is the same as",
-				    c->clients[i]->name, c->clients[i]->line);
+				    other->name, other->line);
+	}
 	list = realloc(c->clients, (c->n_clients + 1) * sizeof(*list));
 	if (!list)
 		return fail(p, "out of memory");

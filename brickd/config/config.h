@@ -49,7 +49,9 @@ struct brick_key {
 /**
  * struct brick_client - a client that may connect
  * @name: as in its section
- * @owner: hash of the name, never 0; on the media it names whose a block is
+ * @group: those of one group own their blocks together; "": in none
+ * @owner: hash of the name, or of that of the group, never 0; on the media it names
+ *	whose a block is
  * @number: its place among the clients, below BRICK_CLIENTS_MAX, for tables that
  *	others keep
  * @line: where its section begins
@@ -63,6 +65,7 @@ struct brick_key {
  */
 struct brick_client {
 	char name[KFB_NAME_MAX + 1];
+	char group[KFB_NAME_MAX + 1];
 	uint32_t owner;
 	uint32_t number;
 	unsigned int line;

@@ -48,6 +48,31 @@ static bool same_metrics(const struct brick_config *a,
 	return !strcmp(one, other);
 }
 
+/* A client that is removed is found, too: its name may come back. */
+static struct brick_client *find_old_client(const struct brick_config *c,
+					    const char *name, uint32_t n)
+{
+	for (uint32_t i = 0; i < n; i++)
+		if (!strcmp(c->clients[i]->name, name))
+			return c->clients[i];
+	return NULL;
+}
+
+/* Whose a block is cannot change under those who have it mapped. */
+static bool same_groups(const struct brick_config *a,
+			const struct brick_config *b)
+{
+	for (uint32_t i = 0; i < b->n_clients; i++) {
+		const struct brick_client *fresh = b->clients[i];
+		const struct brick_client *old =
+			find_old_client(a, fresh->name, a->n_clients);
+
+		if (old && strcmp(old->group, fresh->group))
+			return false;
+	}
+	return true;
+}
+
 unsigned int brick_config_differs(const struct brick_config *a,
 				  const struct brick_config *b, char *names,
 				  size_t size)
@@ -74,6 +99,7 @@ unsigned int brick_config_differs(const struct brick_config *a,
 			  memcmp(a->uuid, b->uuid, sizeof(a->uuid)) != 0 },
 		{ "admin", !same_text(a->admin, b->admin) },
 		{ "fences", !same_text(a->fences, b->fences) },
+		{ "group", !same_groups(a, b) },
 		{ "metrics", !same_metrics(a, b) },
 		{ "allow-remote-metrics",
 		  a->allow_remote_metrics != b->allow_remote_metrics },
@@ -89,16 +115,6 @@ unsigned int brick_config_differs(const struct brick_config *a,
 	while ((limit = brick_config_next_limit(&a->limits, &b->limits, &at)))
 		add_name(names, size, limit, n++);
 	return n;
-}
-
-/* A client that is removed is found, too: its name may come back. */
-static struct brick_client *find_old_client(const struct brick_config *c,
-					    const char *name, uint32_t n)
-{
-	for (uint32_t i = 0; i < n; i++)
-		if (!strcmp(c->clients[i]->name, name))
-			return c->clients[i];
-	return NULL;
 }
 
 /* A key that a client had before is the same key, wherever it stands now. */

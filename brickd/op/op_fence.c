@@ -29,6 +29,12 @@ static bool keeps_out(const struct brick_op *op)
 	return op->req.u.fence.what == KFB_FENCE_EVICT;
 }
 
+/* Its births are those of others, too: its fences are counted. */
+static bool is_in_group(const struct brick_op *op)
+{
+	return op->fenced && *op->fenced->group;
+}
+
 /* Is one of the sessions that were to end still ending? Later ones do not count. */
 static bool is_ending(struct brick_sessions *all,
 		      const struct brick_client *client)
@@ -92,7 +98,8 @@ static void fence_written(struct brick_op *op)
 			  fences_of(op)->path, strerror(-op->error));
 		brick_op_finish(op, KFB_ST_IO);
 	} else {
-		brick_fences_set(fences_of(op), name, keeps_out(op));
+		brick_fences_set(fences_of(op), name, keeps_out(op),
+				 is_in_group(op));
 		brick_log(LOG_NOTICE, op->session->who, "client %s is %s", name,
 			  keeps_out(op) ? "fenced: kept out"
 					: "admitted again");
@@ -123,7 +130,7 @@ static bool is_to_be_written(struct brick_op *op)
 		rc = -EACCES;
 	else if (!is_said)
 		rc = brick_fences_text(fences_of(op), name, keeps_out(op),
-				       &op->fences);
+				       is_in_group(op), &op->fences);
 	if (!rc && !is_said)
 		return true;
 	TAILQ_REMOVE(&brick_ops_of(op->session)->fencing, op, fence_link);

@@ -19,6 +19,7 @@
 #include "brickd/op/handlers.h"
 #include "brickd/op/op.h"
 #include "brickd/session/quarantine.h"
+#include "brickd/session/sessions.h"
 #include "brickd/storage/storage_failure.h"
 
 #define HANDLES_FIRST 4
@@ -160,6 +161,7 @@ static void run_find(struct brick_work *work)
 static void fill_page(struct brick_op *op, const struct brick_mapping *m,
 		      size_t from)
 {
+	const struct brick_fences *fences = &op->session->all->fences;
 	struct kfb_map_reply *r = &op->reply.u.map;
 
 	r->mapping_id = m->id;
@@ -171,7 +173,8 @@ static void fill_page(struct brick_op *op, const struct brick_mapping *m,
 			.n_blocks = h->span.end - h->span.first,
 			.key = h->region.key,
 			.raddr = h->region.raddr,
-			.birth = h->birth,
+			.birth = brick_fences_birth(fences, op->session->client,
+						    h->birth),
 		};
 	}
 	/* Never 0 here: a first handle is never the next one. */
@@ -443,6 +446,18 @@ static bool is_one_of(uint32_t flags, uint32_t a, uint32_t b)
 	return !(flags & a) != !(flags & b);
 }
 
+/*
+ * Births do not tell those of a group apart: who was alone with a block would come
+ * back to it, and write what it held back, though another one has had it since.
+ */
+static bool takes_from_group(const struct brick_op *op)
+{
+	uint32_t flags = op->req.u.map.flags;
+
+	return *op->session->client->group && flags & KFB_MAP_RW &&
+	       flags & KFB_MAP_EXCLUSIVE;
+}
+
 /* A further page of a mapping, or the first one again for a resent MAP. */
 static void resume_mapping(struct brick_op *op, uint64_t id, uint64_t cursor)
 {
@@ -479,6 +494,8 @@ void brick_op_map(struct brick_op *op)
 		return;
 	}
 	status = brick_op_check_range(op, &map->range, map->flags & KFB_MAP_RW);
+	if (!status && takes_from_group(op))
+		status = KFB_ST_DENIED;
 	if (status) {
 		brick_op_finish(op, status);
 		return;

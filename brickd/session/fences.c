@@ -4,6 +4,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <inttypes.h>
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -15,25 +16,41 @@
 
 #define FILE_MODE  0600
 #define LINE_BYTES 128
+#define ADMITTED   " admitted"
+
+/* Odd, so that no two numbers of fences lead from one birth to the same. */
+#define BIRTH_STEP 2654435761U
 
 /* Where a name is, or would be. */
 static uint32_t place_of(const struct brick_fences *f, const char *name)
 {
 	uint32_t at = 0;
 
-	while (at < f->n && strcmp(f->names[at], name) < 0)
+	while (at < f->n && strcmp(f->list[at].name, name) < 0)
 		at++;
 	return at;
 }
 
 static bool is_at(const struct brick_fences *f, uint32_t at, const char *name)
 {
-	return at < f->n && !strcmp(f->names[at], name);
+	return at < f->n && !strcmp(f->list[at].name, name);
 }
 
 bool brick_fences_has(const struct brick_fences *f, const char *name)
 {
-	return is_at(f, place_of(f, name), name);
+	uint32_t at = place_of(f, name);
+
+	return is_at(f, at, name) && f->list[at].is_kept_out;
+}
+
+uint32_t brick_fences_birth(const struct brick_fences *f,
+			    const struct brick_client *client, uint32_t birth)
+{
+	uint32_t at = place_of(f, client->name);
+
+	if (*client->group && is_at(f, at, client->name))
+		birth += f->list[at].n_times * BIRTH_STEP;
+	return birth;
 }
 
 const char *brick_fences_after(const struct brick_fences *f, const char *name)
@@ -41,56 +58,72 @@ const char *brick_fences_after(const struct brick_fences *f, const char *name)
 	uint32_t at = place_of(f, name);
 
 	at += is_at(f, at, name);
-	return at < f->n ? f->names[at] : NULL;
+	while (at < f->n && !f->list[at].is_kept_out)
+		at++;
+	return at < f->n ? f->list[at].name : NULL;
+}
+
+static void insert_fence(struct brick_fences *f, uint32_t at, const char *name)
+{
+	memmove(&f->list[at + 1], &f->list[at],
+		(f->n - at) * sizeof(f->list[0]));
+	f->list[at] = (struct brick_fence){ 0 };
+	snprintf(f->list[at].name, sizeof(f->list[at].name), "%s", name);
+	f->n++;
 }
 
 void brick_fences_set(struct brick_fences *f, const char *name,
-		      bool is_kept_out)
+		      bool is_kept_out, bool in_group)
 {
 	uint32_t at = place_of(f, name);
 
-	if (is_at(f, at, name) == is_kept_out)
+	if (brick_fences_has(f, name) == is_kept_out)
 		return;
+	if (is_kept_out && !is_at(f, at, name))
+		insert_fence(f, at, name);
+	f->list[at].is_kept_out = is_kept_out;
 	if (is_kept_out) {
-		memmove(f->names[at + 1], f->names[at],
-			(f->n - at) * sizeof(f->names[0]));
-		snprintf(f->names[at], sizeof(f->names[at]), "%s", name);
-		f->n++;
-		return;
+		f->list[at].n_times += in_group;
+	} else if (!f->list[at].n_times) {
+		f->n--;
+		memmove(&f->list[at], &f->list[at + 1],
+			(f->n - at) * sizeof(f->list[0]));
 	}
-	f->n--;
-	memmove(f->names[at], f->names[at + 1],
-		(f->n - at) * sizeof(f->names[0]));
 }
 
-static char *add_line(char *end, const char *name)
+static char *add_line(char *end, const struct brick_fence *fence)
 {
-	end = stpcpy(end, name);
+	end = stpcpy(end, fence->name);
+	if (fence->n_times)
+		end += sprintf(end, " %" PRIu32 "%s", fence->n_times,
+			       fence->is_kept_out ? "" : ADMITTED);
 	*end++ = '\n';
 	return end;
 }
 
 int brick_fences_text(const struct brick_fences *f, const char *name,
-		      bool is_kept_out, char **text)
+		      bool is_kept_out, bool in_group, char **text)
 {
-	uint32_t at = place_of(f, name);
+	struct brick_fences *then;
 	char *made, *end;
 
-	if (is_kept_out && f->n == BRICK_FENCES_MAX)
+	if (is_kept_out && f->n == BRICK_FENCES_MAX &&
+	    !is_at(f, place_of(f, name), name))
 		return -EDQUOT;
-	made = malloc((f->n + 1) * sizeof(f->names[0]) + 1);
-	if (!made)
+	then = malloc(sizeof(*then));
+	made = malloc((f->n + 1) * LINE_BYTES + 1);
+	if (!then || !made) {
+		free(then);
+		free(made);
 		return -ENOMEM;
-	end = made;
-	for (uint32_t i = 0; i < f->n; i++) {
-		if (i == at && is_kept_out)
-			end = add_line(end, name);
-		if (is_kept_out || !is_at(f, i, name))
-			end = add_line(end, f->names[i]);
 	}
-	if (at == f->n && is_kept_out)
-		end = add_line(end, name);
+	*then = *f;
+	brick_fences_set(then, name, is_kept_out, in_group);
+	end = made;
+	for (uint32_t i = 0; i < then->n; i++)
+		end = add_line(end, &then->list[i]);
 	*end = '\0';
+	free(then);
 	*text = made;
 	return 0;
 }
@@ -147,21 +180,43 @@ int brick_fences_write(const char *path, const char *text)
 	return rc;
 }
 
+/* A line without an end is not one that brickd wrote. */
+static int read_line(struct brick_fences *f, char *line)
+{
+	char *end = strchr(line, '\n'), *rest;
+	unsigned long n_times = 0;
+	bool is_kept_out = true;
+
+	if (!end || f->n == BRICK_FENCES_MAX)
+		return -EINVAL;
+	*end = '\0';
+	rest = strchr(line, ' ');
+	if (rest) {
+		*rest++ = '\0';
+		if (*rest < '1' || *rest > '9')
+			return -EINVAL;
+		errno = 0;
+		n_times = strtoul(rest, &rest, 10);
+		is_kept_out = strcmp(rest, ADMITTED) != 0;
+		if (errno || n_times > UINT32_MAX || (is_kept_out && *rest))
+			return -EINVAL;
+	}
+	if (!brick_client_name_is_good(line) ||
+	    is_at(f, place_of(f, line), line))
+		return -EINVAL;
+	brick_fences_set(f, line, true, false);
+	f->list[place_of(f, line)].n_times = (uint32_t)n_times;
+	brick_fences_set(f, line, is_kept_out, false);
+	return 0;
+}
+
 static int read_names(struct brick_fences *f, FILE *file, char *err,
 		      size_t err_len)
 {
 	char line[LINE_BYTES];
 
 	for (unsigned int n = 1; fgets(line, sizeof(line), file); n++) {
-		size_t len = strcspn(line, "\n");
-
-		/* A line without an end is not one that brickd wrote. */
-		if (line[len] == '\n')
-			line[len] = '\0';
-		else
-			*line = '\0';
-		if (!brick_client_name_is_good(line) ||
-		    f->n == BRICK_FENCES_MAX) {
+		if (read_line(f, line)) {
 			snprintf(
 				err, err_len,
 				"fences: %s:%u is no client's name, or one too "
@@ -170,7 +225,6 @@ static int read_names(struct brick_fences *f, FILE *file, char *err,
 				f->path, n);
 			return -EINVAL;
 		}
-		brick_fences_set(f, line, true);
 	}
 	if (!ferror(file))
 		return 0;
@@ -200,7 +254,7 @@ static int rewrite_fences(const struct brick_fences *f, char *err,
 			  size_t err_len)
 {
 	char *text;
-	int rc = brick_fences_text(f, "", false, &text);
+	int rc = brick_fences_text(f, "", false, false, &text);
 
 	if (!rc) {
 		rc = brick_fences_write(f->path, text);
@@ -258,9 +312,10 @@ int brick_fences_open(struct brick_fences *f, const char *path, char *err,
 		brick_fences_close(f);
 		return rc;
 	}
-	for (uint32_t i = 0; i < f->n; i++)
+	for (const char *name = brick_fences_after(f, ""); name;
+	     name = brick_fences_after(f, name))
 		brick_log(LOG_NOTICE, NULL, "client %s is fenced: kept out",
-			  f->names[i]);
+			  name);
 	return 0;
 }
 

@@ -2,9 +2,14 @@
 /*
  * Which clients are kept out, and the file that remembers it over restarts.
  *
- * The file has a name in each line. It is replaced as a whole: the new one is
- * durable before it takes the old one's name, and the name before anybody is told.
- * Then the table says the same. Who is in the table gets no session.
+ * The file has a client in each line: "NAME", or "NAME N" for one in a group that
+ * was fenced N times; "NAME N admitted" is not kept out any more. It is replaced as
+ * a whole: the new one is durable before it takes the old one's name, and the name
+ * before anybody is told. Then the table says the same.
+ *
+ * Births tell who has been away from a block whether others wrote to it; those of a
+ * group share their births. So each is told births of its own from each of its fences
+ * on: what it knows from before one never fits.
  *
  * Context: the loop thread, but for brick_fences_write().
  */
@@ -22,19 +27,31 @@
 #define BRICK_FENCES_MAX (2 * BRICK_CLIENTS_MAX)
 
 /*
+ * struct brick_fence - a client that is, or was, kept out
+ * @name: its name
+ * @n_times: that it was, in a group; 0: in none
+ * @is_kept_out: still
+ */
+struct brick_fence {
+	char name[KFB_NAME_MAX + 1];
+	uint32_t n_times;
+	bool is_kept_out;
+};
+
+/*
  * struct brick_fences - the table
  * @path: of the file; NULL: nobody can be kept out
  * @lock_fd: of PATH.lock, locked while the file is this brickd's; -1
  * @writer: the thread that writes it
- * @n: names
- * @names: of those that are kept out, sorted
+ * @n: clients
+ * @list: sorted by their names
  */
 struct brick_fences {
 	const char *path;
 	int lock_fd;
 	struct brick_worker writer;
 	uint32_t n;
-	char names[BRICK_FENCES_MAX][KFB_NAME_MAX + 1];
+	struct brick_fence list[BRICK_FENCES_MAX];
 };
 
 /**
@@ -56,7 +73,16 @@ void brick_fences_close(struct brick_fences *fences);
 /* Is a client of this name kept out? */
 bool brick_fences_has(const struct brick_fences *fences, const char *name);
 
-/* The first name in the table that is greater, or NULL. */
+/**
+ * brick_fences_birth - what a client is told for a block's birth
+ * @fences: the table
+ * @client: in a group or in none
+ * @birth: the block's
+ */
+uint32_t brick_fences_birth(const struct brick_fences *fences,
+			    const struct brick_client *client, uint32_t birth);
+
+/* The first name of who is kept out that is greater, or NULL. */
 const char *brick_fences_after(const struct brick_fences *fences,
 			       const char *name);
 
@@ -65,12 +91,13 @@ const char *brick_fences_after(const struct brick_fences *fences,
  * @fences: the table as it is
  * @name: whom the change is about
  * @is_kept_out: what it shall be
+ * @in_group: its fences are counted
  * @text: to be freed
  *
  * Return: 0, -ENOMEM, or -EDQUOT: there are too many.
  */
 int brick_fences_text(const struct brick_fences *fences, const char *name,
-		      bool is_kept_out, char **text);
+		      bool is_kept_out, bool in_group, char **text);
 
 /**
  * brick_fences_write - replace the file, durably
@@ -87,8 +114,9 @@ int brick_fences_write(const char *path, const char *text);
  * @fences: the table
  * @name: whom the change is about; there is room for it
  * @is_kept_out: what is durable
+ * @in_group: its fences are counted
  */
 void brick_fences_set(struct brick_fences *fences, const char *name,
-		      bool is_kept_out);
+		      bool is_kept_out, bool in_group);
 
 #endif

@@ -67,8 +67,22 @@ BRICKD_MUTANTS = {
         "fences", "op_auth.c", "if (brick_fences_has(&s->all->fences, client->name)) {",
         "if (0) {", PLAIN + "fencing:Fencing.test_who_is_fenced_is_told_and_kept_out_until_it_is_admitted", folder=OP),
     "fences-forgotten-at-a-start": Mutant(
-        "fences", "fences.c", "\t\tbrick_fences_set(f, line, true);\n", "",
+        "fences", "fences.c", "brick_fences_set(f, line, is_kept_out, false);",
+        "brick_fences_set(f, line, false, false);",
         PLAIN + "fencing:Fencing.test_who_is_fenced_is_told_and_kept_out_until_it_is_admitted", folder=SESSION),
+    "who-was-fenced-in-a-group-finds-its-births": Mutant(
+        "fences", "fences.c", "birth += f->list[at].n_times", "birth += 0 * f->list[at].n_times",
+        PLAIN + "fencing:Fencing.test_who_was_fenced_in_a_group_finds_other_births", folder=SESSION),
+    "admitted-in-a-group-is-not-written-down": Mutant(
+        "fences", "fences.c", "fence->is_kept_out ? \"\" : ADMITTED", "\"\"",
+        PLAIN + "fencing:Fencing.test_who_was_fenced_in_a_group_finds_other_births", folder=SESSION),
+    "those-of-a-group-write-alone": Mutant(
+        "fences", "op_map.c", "if (!status && takes_from_group(op))", "if (0)",
+        PLAIN + "fencing:Fencing.test_those_of_a_group_write_to_no_block_alone", folder=OP),
+    "group-owns-nothing": Mutant(
+        "fences", "config.c", "\tclient->owner = owner;\n", "",
+        PLAIN + "fencing:Fencing.test_those_of_a_group_take_no_block_from_each_other",
+        folder="brickd/config"),
     "anybody-fences": Mutant(
         "fences", "op_fence.c", "if (!s->client->is_fencer) {", "if (0) {",
         PLAIN + "fencing:Fencing.test_only_fencers_fence_and_look", folder=OP),

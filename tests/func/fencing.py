@@ -7,6 +7,7 @@ looked at, and once more when the client has had every chance to go on.
 
     fencing.py [ROUNDS]
 """
+import json
 import signal
 import subprocess
 import sys
@@ -330,6 +331,82 @@ class Fencing(lab.FuncTest):
         self.is_out("v")
         self.assertEqual(self.state("w"), (False, 1))
 
+    # ---- of a group ----
+
+    def births(self, client):
+        """Of a block that it maps for writing beside others, and gives back."""
+        process = self.later("--json", "map", "0x0+1", "--rw", "--shared", "--hold", "600",
+                             by=client)
+        made = json.loads(process.stdout.readline())
+        process.send_signal(signal.SIGTERM)
+        process.wait(lab.COMES_S)
+        return made["handles"][0]["birth"]
+
+    def serve_group(self):
+        self.serve(clients=("a", "b", "c", "w"))
+        self.assertEqual(self.b.stop(), 0)
+        self.b.groups = {"a": "hosts", "b": "hosts"}
+        self.b.start()
+        self.ok(self.b.ctl("alloc", "0x0+1"))
+
+    def test_those_of_a_group_take_no_block_from_each_other(self):
+        self.serve_group()
+        born = self.births("a")
+        self.assertEqual((self.births("b"), self.births("a")), (born, born))
+        self.restart(kill=True)
+        # Nor has one of them to wait for another one that may come back.
+        self.assertEqual(self.births("b"), born)
+        # Who is in no group takes it, once it need not be kept for the last one any more.
+        self.assertEqual(self.b.stop(), 0)
+        self.b.settings = self.b.settings.replace(f"lease-ms = {NO_END_MS}", "lease-ms = 1000")
+        self.b.start()
+        self.until(lambda: not self.b.ctl("map", "0x0+1", "--rw", "--hold", "0",
+                                          client="c").returncode, "its turn")
+        self.assertNotEqual(self.births("a"), born)
+
+    def test_who_was_fenced_in_a_group_finds_other_births(self):
+        self.serve_group()
+        born = self.births("a")
+        seen = {born}
+        for n in range(1, ROUNDS + 1):
+            self.fence()
+            self.assertEqual(self.fences.read_text(), f"a {n}\n")
+            if n == 2:
+                self.restart(kill=True)
+                self.is_out()
+            self.admit()
+            self.assertEqual(self.fences.read_text(), f"a {n} admitted\n")
+            if n == 3:
+                self.restart(kill=True)
+                self.is_in()
+            self.assertEqual(self.state(), (False, 0))
+            mine = self.births("a")
+            self.assertNotIn(mine, seen)
+            self.assertEqual(self.births("a"), mine)
+            # The others go on.
+            self.assertEqual(self.births("b"), born)
+            seen.add(mine)
+        self.assertEqual(self.ok(self.b.ctl("clients", client="w")).decode(),
+                         "a admitted 0 sessions\nb admitted 0 sessions\n"
+                         "c admitted 0 sessions\nw admitted 1 session fencer\n")
+
+    def test_those_of_a_group_write_to_no_block_alone(self):
+        self.serve_group()
+        # Nobody would notice whose turn it was meanwhile.
+        self.refused(self.b.ctl("map", "0x0+1", "--rw", "--exclusive", "--hold", "0", client="a"),
+                     REFUSED, "group")
+        self.refused(self.b.ctl("write", "0x0", client="a", stdin=b"x"), REFUSED, "group")
+        self.ok(self.b.ctl("write", "0x0", "--shared", client="a", stdin=b"x"))
+        self.ok(self.b.ctl("map", "0x0+1", "--ro", "--exclusive", "--hold", "0", client="a"))
+
+    def test_a_group_shares_what_it_may_have(self):
+        self.serve_group()
+        self.b.quotas = {"a": 2, "b": 3}
+        self.reload()
+        self.ok(self.b.ctl("alloc", "0x200000+1", client="b"))
+        self.refused(self.b.ctl("alloc", "0x400000+1", client="a"), REFUSED, "quota")
+        self.ok(self.b.ctl("alloc", "0x400000+1", client="b"))
+
     # ---- the file ----
 
     def test_a_crash_before_the_file_is_written_fences_nobody(self):
@@ -393,7 +470,8 @@ class Fencing(lab.FuncTest):
         self.serve()
         self.fence()
         self.assertEqual(self.b.stop(), 0)
-        for text in "a", "a\nb c\n", "\n", "a\n" + "x" * 41 + "\n", "\0\n":
+        for text in ("a", "a\nb c\n", "\n", "a\n" + "x" * 41 + "\n", "\0\n", "a 0\n", "a 1 \n",
+                     "a 4294967296\n", "a 1 let in\n", "a 1admitted\n", "a\na\n"):
             self.fences.write_text(text)
             with self.assertRaisesRegex(RuntimeError, "is no client's name"):
                 self.b.start()

@@ -102,6 +102,7 @@ class Brick:
         # By client: its settings.
         self.quotas = {}
         self.roles = {}
+        self.groups = {}
         self.settings = settings
         # A file that is made, or a block device.
         self.slow = self.folder / "slow" if slow_size else slow
@@ -152,6 +153,8 @@ class Brick:
                 lines.append(f"quota = {self.quotas[name]}")
             if name in self.roles:
                 lines.append(f"role = {self.roles[name]}")
+            if name in self.groups:
+                lines.append(f"group = {self.groups[name]}")
         self.conf.write_text("\n".join(lines) + "\n")
 
     def keep_port(self):

@@ -23,6 +23,7 @@ key-file = /k1
 grant = 0x0+4 rw
 grant = 4G+1G ro
 quota = 100G
+group = hosts
 """,
     "none": "[brick]\nstore=s\nauth=none\n",
     "bom": "\ufeff[brick]\n# x\n  store = s\n",

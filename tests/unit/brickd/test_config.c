@@ -216,6 +216,36 @@ static void clients_of_a_reload_get_numbers_of_their_own(void **state)
 		assert_int_equal(config.clients[i]->number, i);
 }
 
+/* Blocks would change hands under those who have them mapped. */
+static void another_group_waits_for_a_restart(void **state)
+{
+	char text[] = "[client a]\ngroup = h\n[client b]\ngroup = g\n";
+	struct brick_config fresh;
+	uint32_t owner;
+	FILE *file;
+
+	assert_int_equal(read_text("[client a]\ngroup = g\n"), 0);
+	config.store = strdup("s");
+	owner = config.clients[0]->owner;
+	file = fmemopen(text, strlen(text), "r");
+	assert_non_null(file);
+	brick_config_init(&fresh);
+	assert_int_equal(brick_config_read(&fresh, file, "fresh.conf", err,
+					   sizeof(err)),
+			 0);
+	fclose(file);
+	fresh.store = strdup("s");
+	assert_int_equal(
+		brick_config_differs(&config, &fresh, err, sizeof(err)), 1);
+	assert_string_equal(err, "group");
+	assert_int_equal(brick_config_take_clients(&config, &fresh), 0);
+	assert_int_equal(config.clients[0]->owner, owner);
+	assert_string_equal(config.clients[0]->group, "g");
+	/* One that comes has what its section says. */
+	assert_int_equal(config.clients[1]->owner, owner);
+	brick_config_fini(&fresh);
+}
+
 #define LONG_NAME "n23456789012345678901234567890123456789012345678"
 #define TEN	  "0123456789"
 #define HUNDRED	  TEN TEN TEN TEN TEN TEN TEN TEN TEN TEN
@@ -297,6 +327,9 @@ static const struct {
 	{ "[client a]\nquota = 1G\nquota = 1G\n", "3: quota is given twice" },
 	{ "[client a]\nrole = admin\n", "2: the only role is \"fencer\"" },
 	{ "[client a]\nrole =\n", "2: the only role is \"fencer\"" },
+	{ "[client a]\ngroup =\n", "2: a group's name is 1 to 40" },
+	{ "[client a]\ngroup = b c\n", "2: a group's name is 1 to 40" },
+	{ "[client a]\ngroup = b\ngroup = b\n", "3: group is given twice" },
 	{ "[brick]\nfences = f\n", "2: fences needs a path that begins" },
 	{ "[brick]\nfences =\n", "2: fences needs a path" },
 	{ "[client a]\nquota =\n", "2: quota \"\": " },
@@ -356,6 +389,33 @@ static void two_names_with_one_hash_are_refused(void **state)
 			 brick_owner_hash("liquid"));
 	assert_int_equal(read_text("[client costarring]\n[client liquid]\n"),
 			 -EINVAL);
+	assert_non_null(strstr(err, "looks on the media like"));
+}
+
+static void those_of_a_group_own_together(void **state)
+{
+	assert_int_equal(read_text("[client a]\ngroup = g\n[client g]\n"
+				   "[client b]\ngroup = g\n"
+				   "[client c]\ngroup = h\n[client d]\n"),
+			 0);
+	assert_string_equal(config.clients[2]->group, "g");
+	assert_string_equal(config.clients[1]->group, "");
+	assert_int_equal(config.clients[0]->owner, config.clients[2]->owner);
+	for (uint32_t i = 1; i < config.n_clients; i++)
+		for (uint32_t j = i + 1; j < config.n_clients; j++)
+			assert_int_not_equal(config.clients[i]->owner,
+					     config.clients[j]->owner);
+	assert_int_equal(config.clients[4]->owner, brick_owner_hash("d"));
+}
+
+static void a_client_in_a_group_keeps_its_name_to_itself(void **state)
+{
+	assert_int_equal(read_text("[client a]\ngroup = g\n[client a]\n"),
+			 -EINVAL);
+	assert_non_null(strstr(err, "3: client a is the same as client a"));
+	assert_int_equal(
+		read_text("[client costarring]\ngroup = g\n[client liquid]\n"),
+		-EINVAL);
 	assert_non_null(strstr(err, "looks on the media like"));
 }
 
@@ -500,6 +560,9 @@ int main(void)
 		cmocka_unit_test(a_byte_order_mark_is_skipped),
 		cmocka_unit_test(a_line_of_198_characters_is_taken_whole),
 		cmocka_unit_test(two_names_with_one_hash_are_refused),
+		cmocka_unit_test(those_of_a_group_own_together),
+		cmocka_unit_test(a_client_in_a_group_keeps_its_name_to_itself),
+		cmocka_unit_test(another_group_waits_for_a_restart),
 		cmocka_unit_test(what_does_not_fit_together_is_refused),
 		cmocka_unit_test(a_key_is_read_from_a_private_file),
 		cmocka_unit_test(a_key_that_others_can_read_is_refused),
