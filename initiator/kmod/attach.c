@@ -190,7 +190,9 @@ int kfbk_attach(const struct kfbk_options *options, int *instance, char *why,
 		  dev->interface, dev->core.client.info.brick_uuid,
 		  options->base, dev->n_blocks, dev->core.client.n_used,
 		  options->thin ? ", thin" : "",
-		  options->ro ? ", read-only" : "");
+		  options->ro	    ? ", read-only"
+		  : options->shared ? ", shared"
+				    : "");
 	*instance = dev->instance;
 	mutex_lock(&kfbk_devices_lock);
 	list_add_tail(&dev->node, &kfbk_devices);

@@ -187,6 +187,13 @@ static const char *kfbk_option_take_ro(const char *value,
 	return NULL;
 }
 
+static const char *kfbk_option_take_shared(const char *value,
+					   struct kfbk_options *out)
+{
+	out->shared = true;
+	return NULL;
+}
+
 static const char *kfbk_option_take_untrusted(const char *value,
 					      struct kfbk_options *out)
 {
@@ -279,6 +286,7 @@ enum {
 	OPT_QUEUES,
 	OPT_THIN,
 	OPT_RO,
+	OPT_SHARED,
 	OPT_UNTRUSTED,
 	OPT_RECONNECT,
 	OPT_TIMEOUT,
@@ -307,6 +315,7 @@ static const struct option kfbk_option_table[] = {
 	[OPT_QUEUES] = { "queues", true, kfbk_option_take_queues },
 	[OPT_THIN] = { "thin", false, kfbk_option_take_thin },
 	[OPT_RO] = { "ro", false, kfbk_option_take_ro },
+	[OPT_SHARED] = { "shared", false, kfbk_option_take_shared },
 	[OPT_UNTRUSTED] = { "allow_untrusted_tcp", false,
 			    kfbk_option_take_untrusted },
 	[OPT_RECONNECT] = { "reconnect_s", true, kfbk_option_take_reconnect },
@@ -371,9 +380,27 @@ static const char *kfbk_option_check_range(const struct kfbk_options *o)
 	return NULL;
 }
 
+/* Of a disk that several hosts write; see enum kfb_disk_use. */
+static const char *kfbk_option_check_shared(const struct kfbk_options *o)
+{
+	if (!(o->given & BIT(OPT_CLIENT)))
+		return "shared needs client and key: each host has a name of its own, by which it can be fenced";
+	if (o->ro)
+		return "shared and ro exclude each other: one that is read only is shared with others that are";
+	if (o->thin)
+		return "shared and thin exclude each other: other hosts would not see what one allocates or frees";
+	if (o->retain_mb && o->retain_mb != KFBK_RETAIN_AUTO)
+		return "shared and retain_mb exclude each other: a copy could be older than what another host has written";
+	if (o->map_cache)
+		return "shared and map_cache exclude each other: a shared disk has all of its blocks mapped";
+	return NULL;
+}
+
 /* What goes with what; NULL when all is well. */
 static const char *kfbk_option_check_all(const struct kfbk_options *o)
 {
+	const char *wrong;
+
 	if (hweight32(o->given & ORDERS) != 1)
 		return "give one of attach, detach, resize and reattach";
 	if (o->order == KFBK_REATTACH)
@@ -405,7 +432,8 @@ static const char *kfbk_option_check_all(const struct kfbk_options *o)
 		return "map_cache needs client and key";
 	if (o->map_cache && o->n_blocks >= KFB_MAPCACHE_NONE)
 		return "so many blocks cannot be mapped on demand";
-	return kfbk_option_check_range(o);
+	wrong = o->shared ? kfbk_option_check_shared(o) : NULL;
+	return wrong ?: kfbk_option_check_range(o);
 }
 
 int kfbk_options_parse(char *line, struct kfbk_options *out, char *why,

@@ -7,7 +7,7 @@
  *	attach,addr=10.0.0.1,port=20149,provider=verbs,client=vm1,key=kfbrick:vm1,
  *	base=0x0,blocks=512,sector=4096,queues=4,thin,ro,reconnect_s=60,
  *	fail=io-error,uuid=...,timeout_s=10,retain_mb=64,map_cache=64,name=data,
- *	allow_untrusted_tcp
+ *	allow_untrusted_tcp,shared
  *	attach,addr=10.0.0.1,port=20149,addr=10.1.0.1,port=20149,...
  *	detach,instance=0,force
  *	resize,instance=0,blocks=1024
@@ -18,6 +18,7 @@
 
 #include <linux/types.h>
 
+#include "blocks/kfb_disk.h"
 #include "session/kfb_client.h"
 
 /* A line is no longer. */
@@ -70,6 +71,7 @@ struct kfbk_address {
  * @sector_bytes: of the disk's logical blocks
  * @thin: blocks are allocated when they are first written
  * @ro: nothing is written
+ * @shared: other hosts write the same blocks
  * @allow_untrusted_tcp: connections may leave this host by an interface that is
  *	none of WireGuard
  * @instance: DETACH, RESIZE, REATTACH: which
@@ -95,11 +97,20 @@ struct kfbk_options {
 	u32 sector_bytes;
 	bool thin;
 	bool ro;
+	bool shared;
 	bool allow_untrusted_tcp;
 	u32 instance;
 	bool force;
 	u32 given;
 };
+
+/* Who else uses the blocks of a disk that is attached with these? */
+static inline enum kfb_disk_use kfbk_options_use(const struct kfbk_options *o)
+{
+	if (o->ro)
+		return KFB_DISK_READER;
+	return o->shared ? KFB_DISK_SHARED : KFB_DISK_ALONE;
+}
 
 /**
  * kfbk_options_parse - read an order

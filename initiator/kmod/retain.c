@@ -30,7 +30,8 @@ static u32 kfbk_retain_wanted_mb(const struct kfbk_device *dev)
 	 * What is volatile cannot be saved, and what is read, or durable when
 	 * it completes, cannot be lost.
 	 */
-	if (dev->options.ro || !kfb_flush_mode_has_cache(dev->core.flush_mode))
+	if (!kfb_disk_retains(kfbk_options_use(&dev->options)) ||
+	    !kfb_flush_mode_has_cache(dev->core.flush_mode))
 		return 0;
 	if (dev->options.retain_mb != KFBK_RETAIN_AUTO)
 		return dev->options.retain_mb;

@@ -53,6 +53,7 @@ KFBK_ATTR_OF(power_epoch, "%llu\n", kfbk_sysfs_info(dev).power_epoch);
 KFBK_ATTR_OF(queues, "%u\n", READ_ONCE(dev->n_used));
 KFBK_ATTR_OF(base, "0x%llx\n", dev->options.base);
 KFBK_ATTR_OF(thin, "%d\n", dev->options.thin);
+KFBK_ATTR_OF(shared, "%d\n", dev->options.shared);
 
 static ssize_t kfbk_blocks_show(struct device *device,
 				struct device_attribute *attr, char *buf)
@@ -225,16 +226,27 @@ static ssize_t kfbk_map_cache_show(struct device *device,
 KFBK_ATTR_RO(map_cache);
 
 static struct attribute *kfbk_sysfs_attrs[] = {
-	&dev_attr_state.attr,	    &dev_attr_name.attr,
-	&dev_attr_brick.attr,	    &dev_attr_addresses.attr,
-	&dev_attr_path.attr,	    &dev_attr_client.attr,
-	&dev_attr_brick_uuid.attr,  &dev_attr_instance_id.attr,
-	&dev_attr_power_epoch.attr, &dev_attr_flush_mode.attr,
-	&dev_attr_unsafe.attr,	    &dev_attr_queues.attr,
-	&dev_attr_base.attr,	    &dev_attr_blocks.attr,
-	&dev_attr_thin.attr,	    &dev_attr_last_error.attr,
-	&dev_attr_counters.attr,    &dev_attr_retain.attr,
-	&dev_attr_map_cache.attr,   NULL,
+	&dev_attr_state.attr,
+	&dev_attr_name.attr,
+	&dev_attr_brick.attr,
+	&dev_attr_addresses.attr,
+	&dev_attr_path.attr,
+	&dev_attr_client.attr,
+	&dev_attr_brick_uuid.attr,
+	&dev_attr_instance_id.attr,
+	&dev_attr_power_epoch.attr,
+	&dev_attr_flush_mode.attr,
+	&dev_attr_unsafe.attr,
+	&dev_attr_queues.attr,
+	&dev_attr_base.attr,
+	&dev_attr_blocks.attr,
+	&dev_attr_thin.attr,
+	&dev_attr_shared.attr,
+	&dev_attr_last_error.attr,
+	&dev_attr_counters.attr,
+	&dev_attr_retain.attr,
+	&dev_attr_map_cache.attr,
+	NULL,
 };
 
 static const struct attribute_group kfbk_sysfs_group = {

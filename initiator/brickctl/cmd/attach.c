@@ -52,6 +52,8 @@ static const char *attach_next_of(int err)
 		return "see the grants of this client in the brick's configuration";
 	case -EBUSY:
 		return "see brickctl list mapped, or brickctl attached";
+	case -ENOENT:
+		return "run brickctl alloc for the range, once, on any of the hosts, then attach or resize again";
 	case -ENOSPC:
 		return "free blocks, attach fewer, or attach with --thin";
 	case -ECONNREFUSED:

@@ -34,6 +34,7 @@ enum {
 	OPT_QUEUES,
 	OPT_THIN,
 	OPT_RO,
+	OPT_SHARED,
 	OPT_FAIL,
 	OPT_PROVIDER,
 	OPT_SECTOR,
@@ -51,6 +52,8 @@ static const struct ctl_option options[] = {
 	[OPT_THIN] = { "thin", 0, NULL,
 		       "allocate blocks when they are first written" },
 	[OPT_RO] = { "ro", 0, NULL, "read only" },
+	[OPT_SHARED] = { "shared", 0, NULL,
+			 "other hosts write the same blocks; allocates none" },
 	[OPT_FAIL] = { "fail", 0, "WHEN",
 		       "never, or io-error after --reconnect-s" },
 	[OPT_PROVIDER] = { "provider", 0, "NAME",
@@ -253,6 +256,8 @@ static int add_rest(struct ctl *ctl, FILE *order, const struct ctl_args *args)
 		fprintf(order, ",thin");
 	if (args->options[OPT_RO])
 		fprintf(order, ",ro");
+	if (args->options[OPT_SHARED])
+		fprintf(order, ",shared");
 	if (s->allow_untrusted_tcp)
 		fprintf(order, ",allow_untrusted_tcp");
 	if (s->reconnect_ms)
@@ -392,7 +397,9 @@ const struct ctl_command ctl_cmd_attach = {
 		"maps them for itself alone and makes a disk, whose path is printed. The disk\n"
 		"outlives this command; brickctl detach takes it away. When the brick is lost,\n"
 		"requests wait for --reconnect-s (60) seconds, or with --fail never as long as it\n"
-		"takes. With --address the brick is looked for on another network, too, when\n"
+		"takes. With --shared other hosts may attach the same blocks, as clients of the\n"
+		"same group, and nothing is allocated: the command alloc does that once, for all\n"
+		"of them. With --address the brick is looked for on another network, too, when\n"
 		"the disk's connections are lost.\n"
 		"\n"
 		"Example: brickctl attach verbs://10.0.0.1 --base 0x0 --size 10G",

@@ -33,9 +33,9 @@ static const struct attribute {
 	{ "flush_mode", TEXT },	  { "unsafe", BOOL },
 	{ "base", TEXT },	  { "blocks", COUNT },
 	{ "queues", COUNT },	  { "thin", BOOL },
-	{ "last_error", TEXT },	  { "retain", NUMBERS },
-	{ "map_cache", NUMBERS }, { "counters", LINES },
-	{ "addresses", TEXTS },
+	{ "shared", BOOL },	  { "last_error", TEXT },
+	{ "retain", NUMBERS },	  { "map_cache", NUMBERS },
+	{ "counters", LINES },	  { "addresses", TEXTS },
 };
 
 #define N_ATTRIBUTES (sizeof(attributes) / sizeof(attributes[0]))

@@ -4,6 +4,7 @@
  */
 #include <linux/errno.h>
 #include "blocks/kfb_disk.h"
+#include "kfb_wire.h"
 
 /* @does has MOVE in what is no hole of the table. */
 struct disk_move {
@@ -120,4 +121,16 @@ const char *kfb_disk_event_name(enum kfb_disk_event event)
 	};
 
 	return (__u32)event < KFB_DISK_EVENTS ? names[event] : "?";
+}
+
+__u32 kfb_disk_map_flags(enum kfb_disk_use use)
+{
+	switch (use) {
+	case KFB_DISK_READER:
+		return KFB_MAP_RO | KFB_MAP_SHARED;
+	case KFB_DISK_SHARED:
+		return KFB_MAP_RW | KFB_MAP_SHARED;
+	default:
+		return KFB_MAP_RW | KFB_MAP_EXCLUSIVE;
+	}
 }

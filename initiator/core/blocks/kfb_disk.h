@@ -50,6 +50,24 @@ enum kfb_disk_state {
 };
 
 /**
+ * enum kfb_disk_use - who else uses a disk's blocks while it is there
+ * @KFB_DISK_ALONE: nobody
+ * @KFB_DISK_READER: others, who read them as it does
+ * @KFB_DISK_SHARED: other hosts, who write them as it does, and coordinate themselves
+ * @KFB_DISK_USES: how many there are
+ *
+ * Only who is alone knows what is the newest of a block: it alone writes copies of
+ * completed writes again, and allocates blocks. Of two that do, one finds what the
+ * other has not mapped yet, and takes it back when it fails.
+ */
+enum kfb_disk_use {
+	KFB_DISK_ALONE,
+	KFB_DISK_READER,
+	KFB_DISK_SHARED,
+	KFB_DISK_USES
+};
+
+/**
  * enum kfb_disk_event - what happens to a disk
  * @KFB_DISK_ADDED: it is there
  * @KFB_DISK_USABLE: data can be moved on every queue
@@ -93,5 +111,25 @@ const char *kfb_disk_state_name(enum kfb_disk_state state);
 
 /* For traces; "?" for a value that is no event. */
 const char *kfb_disk_event_name(enum kfb_disk_event event);
+
+/**
+ * kfb_disk_map_flags - how the blocks of a disk are mapped
+ * @use: by whom
+ *
+ * Return: KFB_MAP_RO or KFB_MAP_RW, and KFB_MAP_SHARED or KFB_MAP_EXCLUSIVE.
+ */
+__u32 kfb_disk_map_flags(enum kfb_disk_use use);
+
+/* May it allocate blocks that are missing? */
+static inline int kfb_disk_allocates(enum kfb_disk_use use)
+{
+	return use == KFB_DISK_ALONE;
+}
+
+/* May it write copies of completed writes again? */
+static inline int kfb_disk_retains(enum kfb_disk_use use)
+{
+	return use == KFB_DISK_ALONE;
+}
 
 #endif

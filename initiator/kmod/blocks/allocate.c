@@ -80,6 +80,21 @@ static int kfbk_alloc_run(struct kfbk_device *dev, u64 first, u64 n)
 	return 0;
 }
 
+/* Blocks that are not allocated, from @first on; @at is the first of them. */
+static u64 kfbk_count_absent(const struct kfbk_device *dev, u64 first,
+			     u64 n_blocks, u64 *at)
+{
+	u64 n = 0, i;
+
+	for (i = n_blocks; i > first; i--) {
+		if (dev->blocks[i - 1].state != KFB_BLOCK_ABSENT)
+			continue;
+		*at = i - 1;
+		n++;
+	}
+	return n;
+}
+
 /*
  * To ALLOC a quota is the end of the space; only INFO tells them apart, and how much
  * there is.
@@ -89,10 +104,8 @@ static bool kfbk_say_space(struct kfbk_device *dev, u64 first, u64 n_blocks)
 	struct kfbk_call call = { .core.req = { .op = KFB_OP_INFO },
 				  .core.reply = &dev->replies[0] };
 	const struct kfb_info *info = &call.core.reply->u.info;
-	u64 wanted = 0, i;
+	u64 at, wanted = kfbk_count_absent(dev, first, n_blocks, &at);
 
-	for (i = first; i < n_blocks; i++)
-		wanted += dev->blocks[i].state == KFB_BLOCK_ABSENT;
 	if (kfbk_call(dev, &call))
 		return false;
 	if (info->flags & KFB_INFO_QUOTA &&
@@ -109,14 +122,34 @@ static bool kfbk_say_space(struct kfbk_device *dev, u64 first, u64 n_blocks)
 	return true;
 }
 
+/* Who shares a disk maps what somebody has allocated for all of them. */
+static int kfbk_check_made(struct kfbk_device *dev, u64 first, u64 n_blocks)
+{
+	u64 at = 0, n = kfbk_count_absent(dev, first, n_blocks, &at);
+
+	if (!n)
+		return 0;
+	kfbk_say(
+		dev,
+		"%llu of the %llu blocks are not allocated, the first at 0x%llx: a shared disk allocates none",
+		n, n_blocks - first, kfbk_block_va(dev, at));
+	return -ENOENT;
+}
+
 int kfbk_maps_add(struct kfbk_device *dev, u64 first, u64 n_blocks)
 {
+	enum kfb_disk_use use = kfbk_options_use(&dev->options);
 	const char *what = "list";
 	int ret = kfbk_find_allocated(dev, first, n_blocks);
 	const char *why;
 	u64 end, i;
 
-	if (!ret && !dev->options.thin && !dev->options.ro) {
+	if (!ret && use == KFB_DISK_SHARED) {
+		ret = kfbk_check_made(dev, first, n_blocks);
+		if (ret)
+			return ret;
+	}
+	if (!ret && !dev->options.thin && kfb_disk_allocates(use)) {
 		what = "allocate";
 		for (i = first; !ret && i < n_blocks; i = end) {
 			end = kfbk_run_end(dev, i, n_blocks);

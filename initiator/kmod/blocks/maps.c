@@ -271,8 +271,7 @@ int kfbk_map_run(struct kfbk_device *dev, u64 first, u64 n, bool in_mapping)
 	 */
 	m.call.core.req.u.map.flags =
 		(in_mapping && !dev->cache.cap ? KFB_MAP_NOWAIT : 0) |
-		(dev->options.ro ? KFB_MAP_RO | KFB_MAP_SHARED
-				 : KFB_MAP_RW | KFB_MAP_EXCLUSIVE);
+		kfb_disk_map_flags(kfbk_options_use(&dev->options));
 	do {
 		ret = kfbk_ask_mapping(&m, until_ms);
 		ret = ret ?: kfbk_take_page(&m);
@@ -327,7 +326,7 @@ const char *kfbk_map_why(int error)
 {
 	switch (error) {
 	case -EACCES:
-		return "it is outside this client's grants";
+		return "it is outside this client's grants, or the client is in a group, whose disks are attached shared";
 	case -EBUSY:
 		return "somebody else has mapped blocks of it";
 	case -EAGAIN:

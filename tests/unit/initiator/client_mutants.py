@@ -17,6 +17,8 @@ ADDRESSES = UNIT + "core-addresses"
 SILENCE = UNIT + "core-silence"
 WINDOW = UNIT + "core-window"
 CLAIMS = UNIT + "kmod-claims"
+OPTIONS = UNIT + "kmod-options"
+DISK = UNIT + "core-disk"
 KMOD = "initiator/kmod"
 
 CLIENT_MUTANTS = {
@@ -30,6 +32,19 @@ CLIENT_MUTANTS = {
         "\t(void)n_blocks;\n\tmutex_unlock", CLAIMS, folder=KMOD),
     "what-a-disk-has-kept-is-others": Mutant(
         "claims", "claims.c", "max(dev->n_claimed, n_blocks)", "n_blocks", CLAIMS, folder=KMOD),
+    # What a disk may do whose blocks other hosts write.
+    "shared-blocks-are-mapped-alone": Mutant(
+        "sharing", "blocks/kfb_disk.c", "return KFB_MAP_RW | KFB_MAP_SHARED;",
+        "return KFB_MAP_RW | KFB_MAP_EXCLUSIVE;", DISK, folder=CORE),
+    "shared-disk-has-copies": Mutant(
+        "sharing", "options.c", "if (o->retain_mb && o->retain_mb != KFBK_RETAIN_AUTO)", "if (0)",
+        OPTIONS, folder=KMOD),
+    "shared-disk-is-thin": Mutant(
+        "sharing", "options.c", "\tif (o->thin)\n", "\tif (0)\n", OPTIONS, folder=KMOD),
+    "shared-disk-of-nobody": Mutant(
+        "sharing", "options.c",
+        "\tif (!(o->given & BIT(OPT_CLIENT)))\n\t\treturn \"shared needs",
+        "\tif (0)\n\t\treturn \"shared needs", OPTIONS, folder=KMOD),
     # Where the brick is.
     "a-session-that-looks-at-one-address": Mutant(
         "addresses", "session/kfb_client.c", "\tkfb_client_next_address(c, now_ms);",

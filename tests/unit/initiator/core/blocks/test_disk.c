@@ -13,6 +13,7 @@
 #include <cmocka.h>
 
 #include "blocks/kfb_disk.h"
+#include "kfb_wire.h"
 
 /*
  * Rows are states, columns events, both in their order. A word is the first
@@ -185,6 +186,27 @@ static void what_is_no_state_or_event_is_refused(void **state)
 	assert_string_equal(kfb_disk_event_name(KFB_DISK_OVER), "over");
 }
 
+static void
+who_shares_blocks_lets_others_in_and_takes_nothing_back(void **state)
+{
+	static const struct {
+		__u32 flags;
+		bool is_alone;
+	} uses[KFB_DISK_USES] = {
+		[KFB_DISK_ALONE] = { KFB_MAP_RW | KFB_MAP_EXCLUSIVE, true },
+		[KFB_DISK_READER] = { KFB_MAP_RO | KFB_MAP_SHARED, false },
+		[KFB_DISK_SHARED] = { KFB_MAP_RW | KFB_MAP_SHARED, false },
+	};
+
+	for (int i = 0; i < KFB_DISK_USES; i++) {
+		enum kfb_disk_use use = (enum kfb_disk_use)i;
+
+		assert_int_equal(kfb_disk_map_flags(use), uses[i].flags);
+		assert_int_equal(kfb_disk_allocates(use), uses[i].is_alone);
+		assert_int_equal(kfb_disk_retains(use), uses[i].is_alone);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -200,6 +222,8 @@ int main(void)
 		cmocka_unit_test(a_loss_of_a_disk_that_has_failed_is_its_end),
 		cmocka_unit_test(a_dead_disk_has_nothing_more_to_lose),
 		cmocka_unit_test(what_is_no_state_or_event_is_refused),
+		cmocka_unit_test(
+			who_shares_blocks_lets_others_in_and_takes_nothing_back),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
