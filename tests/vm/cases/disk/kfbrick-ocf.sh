@@ -72,6 +72,20 @@ check "what the brick refuses fails, and says so" \
 check "namely that" said "outside this client's grants"
 check "nothing is left of it" ends $NOT_RUNNING monitor
 
+brickctl --client a --key-file $KEY --brick "$CARRIER://$BRICK_IP" \
+	${OPTIONS:+"$OPTIONS"} \
+	map 0x0+1 --rw >/tmp/mapped &
+MAP=$!
+check "somebody has a block" wait_for 60 test -s /tmp/mapped
+agent start >/tmp/waiting 2>&1 &
+START=$!
+check "to start waits for it" wait_for 60 grep -q "start waits" /tmp/waiting
+check_fails "there is no disk meanwhile" test -e /sys/block/kfbrick0
+kill $MAP
+check "it starts when it is given back" wait $START
+check "it runs" ends 0 monitor
+check "it stops" ends 0 stop
+
 check "it starts on a brick that goes" ends 0 start OCF_RESKEY_reconnect_s=1000
 kill_brick
 check "its loss is noticed" wait_for 60 state_is connecting
