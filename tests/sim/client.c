@@ -790,7 +790,6 @@ void sim_client_init(struct sim_client *c, uint32_t process, uint32_t number,
 	c->host.client = number + 1;
 	c->number = number;
 	c->settings = *settings;
-	c->owns_more = settings->sharing != SIM_SHARES_NOTHING;
 	c->chance = seed;
 	c->call = "nothing";
 	c->restart.fire = start;

@@ -137,7 +137,7 @@ static bool is_full(struct sim_client *c)
 {
 	const struct sim_brick *brick = c->brick;
 	struct kfbrick_info info = { .size = sizeof(info) };
-	uint64_t quota, used;
+	uint64_t quota = 0, used = 0;
 	int rc;
 
 	c->call = "info";

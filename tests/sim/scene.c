@@ -215,6 +215,7 @@ static void add_client(struct sim_scene *s, uint32_t i, uint64_t *dice,
 	sim_client_init(&s->clients[i], CLIENTS_AT + i, i, &c,
 			sim_below_of(dice, UINT64_MAX));
 	s->clients[i].host.process.ended = client_ended;
+	s->clients[i].owns_more = sharing != SIM_SHARES_NOTHING;
 	s->clients[i].scene = s;
 	s->clients[i].brick = brick;
 	s->clients[i].shared = &s->shared;
