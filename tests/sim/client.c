@@ -30,7 +30,6 @@ int __wrap_kfb_client_init(struct kfb_client *session,
 #define PERMILLE      1000
 #define ACCEPT_CHANCE 300
 #define SHARED_CHANCE 300
-#define DENIED_CHANCE 30
 #define LOOK_CHANCE   300
 
 static uint64_t below(struct sim_client *c, uint64_t bound)
@@ -617,9 +616,6 @@ static bool step(struct sim_client *c)
 	uint64_t dice = below(c, PERMILLE);
 
 	if (c->is_stale)
-		return change_blocks(c);
-	/* UNMAP is refused then, which owes what the flush before it has failed with. */
-	if (c->brick->refuses_until_ns > sim.now_ns && chance(c, DENIED_CHANCE))
 		return change_blocks(c);
 	if (chance(c, c->settings.churn_permille))
 		return change_spares(c);
