@@ -220,16 +220,6 @@ static bool is_another_told(const struct sim_client *c,
 	return false;
 }
 
-/*
- * A medium that has failed does so until brickd is started again; and a flush that
- * has failed may be told to the next one.
- */
-static bool may_fail(const struct sim_client *c, const struct sim_posted *p)
-{
-	return sim_brick_is_failing(c->brick) || p->was_untold ||
-	       p->life != c->brick->lives;
-}
-
 static void flush_done(struct sim_client *c, const struct sim_posted *p,
 		       int error)
 {
@@ -237,16 +227,17 @@ static void flush_done(struct sim_client *c, const struct sim_posted *p,
 	if (!error && p->was_untold && c->is_untold && !is_another_told(c, p))
 		sim_violated("%s: a flush has failed, and nobody is told",
 			     c->name);
-	if (error)
-		c->is_untold = false;
 	if (!error) {
 		for (uint32_t i = 0; i < c->settings.n_registers; i++)
 			sim_register_flushed(&c->registers[i], p->marks[i]);
 		c->n_flushes++;
 		return;
 	}
+	c->is_untold = false;
 	hear_losses(c);
-	if (error == -EIO && c->n_losses == p->n_losses && !may_fail(c, p))
+	/* A medium fails until brickd is started again, or it is of another flush. */
+	if (error == -EIO && c->n_losses == p->n_losses && !p->was_untold &&
+	    !sim_brick_is_failing(c->brick) && p->life == c->brick->lives)
 		sim_violated("%s: a flush fails with EIO, and nothing is lost: "
 			     "%s",
 			     c->name, kfbrick_error(c->k));
@@ -635,8 +626,8 @@ static bool step(struct sim_client *c)
 		return change_blocks(c);
 	} else if (dice < 730) {
 		if (hear_losses(c) && chance(c, ACCEPT_CHANCE)) {
-			/* With copies an unmap tells of its flush by losses. */
-			c->is_untold &= !c->settings.retains;
+			/* What a flush had failed to do may be among these. */
+			c->is_untold = false;
 			kfbrick_accept_losses(c->k);
 		}
 	} else {
