@@ -230,6 +230,37 @@ bool st_two_open(struct st *st, struct st_node *a, struct st_node *b,
 int st_pass(struct st_room *r, struct st_node *from, struct st_node *to,
 	    fi_addr_t addr, size_t len);
 
+/* ---- rogue.c ---- */
+
+#define ST_HELLO_LEN 52
+
+/* A connected endpoint of the provider below, which says what it likes. */
+struct st_rogue {
+	struct fid_fabric *fabric;
+	struct fid_domain *domain;
+	struct fid_eq *eq;
+	struct fid_cq *cq;
+	struct fid_pep *pep;
+	struct fid_ep *ep;
+	struct fi_info *info;
+};
+
+int st_rogue_ask(struct st *st, u16 port, u64 flags, struct fi_info **info);
+int st_rogue_open(struct st_rogue *x, struct st *st, u16 port);
+void st_rogue_close(struct st_rogue *x);
+int st_rogue_connect(struct st_rogue *x, const u8 *hello, size_t len);
+void st_rogue_hello(u8 *hello, u8 serial);
+void st_rogue_name(u8 *hello, u8 serial, struct sockaddr_in6 *name);
+bool st_rogue_says_with(struct st_rogue *x, u8 serial, u8 features,
+			const u8 *bytes, size_t len, const u32 *data,
+			struct st_op *op);
+bool st_rogue_says(struct st_rogue *x, u8 serial, u8 features, const u8 *bytes,
+		   size_t len, struct st_op *op);
+int st_rogue_send(struct st_rogue *x, struct st_op *op, const u8 *bytes,
+		  size_t len);
+ssize_t st_rogue_take(struct st_rogue *x, struct st_op *op, u8 *buf);
+bool st_objects_fall(const struct kfi_provider *prov, int to);
+
 /* ---- seg.c ---- */
 
 /* Test memory: one buffer of any type over a contiguous arena. */
