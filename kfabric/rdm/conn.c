@@ -84,6 +84,8 @@ static struct kfir_conn *kfir_conn_alloc(struct kfir_ep *ep,
 	/* iWARP has no completion data. */
 	if (d->info->domain_attr->cq_data_size < sizeof(u32))
 		features &= ~RDMW_FEATURE_BARE;
+	if (!(d->info->caps & FI_RMA))
+		features &= ~RDMW_FEATURE_GRANT;
 	conn->ep = ep;
 	conn->peer = peer;
 	conn->used = jiffies;
@@ -101,6 +103,7 @@ static struct kfir_conn *kfir_conn_alloc(struct kfir_ep *ep,
 	INIT_LIST_HEAD(&conn->unposted);
 	INIT_LIST_HEAD(&conn->free);
 	INIT_LIST_HEAD(&conn->flying);
+	INIT_LIST_HEAD(&conn->granted);
 	if (kfir_slots_alloc(conn, context)) {
 		kfir_slots_free(conn);
 		kfree(conn);
@@ -369,6 +372,7 @@ void kfir_conn_end(struct kfir_conn *conn)
 
 	/* Nothing is posted to it any more. */
 	conn->broken = true;
+	kfir_grants_end(conn);
 	fi_close(&conn->inner->fid);
 	kfir_take_done(conn->ep);
 	/* All of them: another's message may be before this one's. */

@@ -98,7 +98,7 @@ static void kfir_abandon_send(struct kfir_op *op)
 	}
 	if (op->whole)
 		kfir_ask_forget(conn, op);
-	else if (op->pieces)
+	else if (op->pieces && !op->native)
 		/* Its rest will not come. */
 		kfir_conn_break(conn, ECONNABORTED);
 	if (op->is_answered)

@@ -124,6 +124,7 @@ static void kfir_ep_init(struct kfir_ep *ep, const struct fi_info *info)
 	INIT_DELAYED_WORK(&ep->engine, kfir_engine);
 	INIT_LIST_HEAD(&ep->done);
 	INIT_LIST_HEAD(&ep->fresh);
+	INIT_LIST_HEAD(&ep->grant_news);
 	INIT_LIST_HEAD(&ep->ctxs);
 	INIT_LIST_HEAD(&ep->conns);
 	INIT_LIST_HEAD(&ep->busy);

@@ -21,7 +21,7 @@
 #define KFIR_TAKES 64 /* operations that were posted */
 #define KFIR_LOOKS 8 /* peers that they are for, or that news is from */
 
-static void kfir_kick_locked(struct kfir_ep *ep)
+void kfir_kick_locked(struct kfir_ep *ep)
 {
 	lockdep_assert_held(&ep->lock);
 	if (ep->closed)
@@ -67,6 +67,7 @@ void kfir_stir(struct kfir_conn *conn)
 	bool answers = kfir_has_answers(conn);
 
 	if (conn->leaving || answers || rdmw_flow_owes(&conn->flow) ||
+	    conn->flow.is_revoked || conn->grants_due ||
 	    !list_empty(&conn->unposted))
 		kfir_touch(conn);
 	if (!list_empty(&peer->sends) || answers || conn->leaving)
@@ -224,6 +225,7 @@ static bool kfir_take_canceled(struct kfir_ctx *ctx)
 static void kfir_look_up(struct kfir_conn *conn)
 {
 	kfir_repost_all(conn);
+	kfir_grants_look(conn);
 	kfir_send_control(conn);
 }
 
@@ -332,12 +334,16 @@ static void kfir_look_idle(struct kfir_ep *ep)
 	list_for_each_entry(conn, &ep->conns, node) {
 		if (conn->state != KFIR_UP)
 			continue;
-		if (kfir_is_stalled(conn) || kfir_is_silent(conn)) {
+		if (kfir_is_stalled(conn) || kfir_is_silent(conn) ||
+		    kfir_grants_are_late(conn)) {
 			kfir_conn_break(conn, ETIMEDOUT);
 		} else if (conn->leaving) {
 			if (time_after(jiffies,
 				       conn->used + msecs_to_jiffies(cm_ms)))
 				kfir_conn_break(conn, ETIMEDOUT);
+		} else if (kfir_is_idle(conn) && conn->nr_granted) {
+			/* The peer may use them, unseen: then it is not idle. */
+			kfir_grants_take_back(conn);
 		} else if (kfir_is_idle(conn)) {
 			conn->leaving = true;
 			conn->used = jiffies;
@@ -449,6 +455,7 @@ static void kfir_pass(struct kfir_ep *ep)
 		check |= kfir_take_canceled(ctx);
 	kfir_read_events(ep);
 	kfir_take_done(ep);
+	kfir_take_grants(ep);
 	kfir_take_posts(ep);
 	if (time_after_eq(jiffies, ep->next_tick)) {
 		ep->next_tick = jiffies + msecs_to_jiffies(KFIR_TICK_MS);

@@ -73,6 +73,7 @@ static int kfir_domain(struct fid_fabric *fabric, struct fi_info *info,
 	if (!new)
 		return -ENOMEM;
 	rwlock_init(&new->mr_lock);
+	init_waitqueue_head(&new->grants_gone);
 	ret = kfir_open_inner_domain(new, fabric, info);
 	if (ret)
 		goto free;

@@ -4,21 +4,35 @@
  *
  * Context: registering and closing: process; moving: the engine.
  * Locking: kfir_domain.mr_lock, read-held while the memory of a region is used: so
- *	closing one is the fence.
+ *	closing one is the fence; what peers do by grants ends with these, which
+ *	closing waits for.
  */
 #include <linux/err.h>
+#include <linux/wait.h>
 
 #include "rdm.h"
 
+static bool kfir_is_ungranted(struct kfir_domain *d, const struct kfir_mr *m)
+{
+	bool yes;
+
+	read_lock_bh(&d->mr_lock);
+	yes = list_empty(&m->grants);
+	read_unlock_bh(&d->mr_lock);
+	return yes;
+}
+
 static void kfir_mr_close(struct kfid *fid)
 {
-	struct kfi_table_mr *m = container_of(fid, struct kfi_table_mr, mr.fid);
-	struct kfir_domain *d = to_kfir_domain(m->mr.domain);
+	struct kfir_mr *m = container_of(fid, struct kfir_mr, t.mr.fid);
+	struct kfir_domain *d = to_kfir_domain(m->t.mr.domain);
 
 	write_lock_bh(&d->mr_lock);
-	kfi_mr_table_del(m);
+	kfi_mr_table_del(&m->t);
 	d->nr_mrs--;
+	kfir_grants_revoke(d, m);
 	write_unlock_bh(&d->mr_lock);
+	wait_event(d->grants_gone, kfir_is_ungranted(d, m));
 }
 
 static const struct fi_ops kfir_mr_ops = {
@@ -31,12 +45,13 @@ int kfir_mr_regattr(struct fid_domain *domain, const struct fi_mr_attr *attr,
 		    u64 flags, struct fid_mr **mr)
 {
 	struct kfir_domain *d = to_kfir_domain(domain);
-	struct kfi_table_mr *m =
-		kfi_table_mr_alloc(domain, attr, sizeof(*m), &kfir_mr_ops);
+	struct kfi_table_mr *m = kfi_table_mr_alloc(
+		domain, attr, sizeof(struct kfir_mr), &kfir_mr_ops);
 	int ret;
 
 	if (IS_ERR(m))
 		return PTR_ERR(m);
+	INIT_LIST_HEAD(&container_of(m, struct kfir_mr, t)->grants);
 	write_lock_bh(&d->mr_lock);
 	ret = kfi_mr_table_add(&d->mrs, m);
 	if (!ret)

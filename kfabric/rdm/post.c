@@ -74,6 +74,8 @@ static int kfir_queue(struct kfi_post_ep *post, struct kfi_op *base)
 	op->flying = 0;
 	op->canceled = false;
 	op->whole = false;
+	op->native = false;
+	op->status = RDMW_DONE;
 	if (base->type != KFI_OP_RECV) {
 		op->deadline = kfi_post_deadline(post);
 		list_add_tail(&base->node, &ctx->posted);

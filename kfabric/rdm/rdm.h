@@ -39,6 +39,7 @@
 
 #include "../rdmwire/rdmw_cm.h"
 #include "../rdmwire/rdmw_flow.h"
+#include "../rdmwire/rdmw_grant.h"
 #include "../rdmwire/rdmw_match.h"
 #include "../rdmwire/rdmw_multi.h"
 #include "../rdmwire/rdmw_rma.h"
@@ -57,6 +58,8 @@
 #define KFIR_GATHER	 4 /* pieces of memory that a piece is sent from */
 #define KFIR_COPY_BYTES	 256 /* as few are sent from a buffer of their own */
 
+#define KFIR_HINTS 8 /* of regions that the peer uses */
+
 #define KFIR_KEPT_BYTES (256 * 1024) /* of messages that were kept */
 
 /* Of an endpoint. */
@@ -71,7 +74,7 @@
 #define KFIR_RETRY_MAX_MS  1000
 #define KFIR_OP_TIMEOUT_MS 10000
 #define KFIR_CM_TIMEOUT_MS 10000
-#define KFIR_SETTLE_MS	   1000 /* for what is under way when a context closes */
+#define KFIR_SETTLE_MS	   1000 /* for what is under way when something closes */
 
 extern struct kfi_provider kfir_prov;
 extern struct workqueue_struct *kfir_wq;
@@ -81,9 +84,17 @@ struct kfir_domain {
 	struct fid_domain domain;
 	struct fid_domain *inner;
 	struct fi_info *info; /* the inner provider's */
-	rwlock_t mr_lock; /* protects mrs, and the memory of regions; softirq-safe */
+	/* Protects mrs, the memory of regions, and their grants; softirq-safe. */
+	rwlock_t mr_lock;
 	struct kfi_mr_table mrs;
 	unsigned int nr_mrs;
+	wait_queue_head_t grants_gone;
+};
+
+struct kfir_mr {
+	struct kfi_table_mr t;
+	struct list_head grants; /* kfir_grant; under mr_lock */
+	bool plain; /* the device below cannot have it */
 };
 
 struct kfir_conn;
@@ -108,6 +119,7 @@ struct kfir_op {
 	unsigned int flying; /* of these, not done */
 	bool canceled; /* of a receive: to be ended; under post.lock */
 	bool whole; /* all pieces are handed over */
+	bool native; /* its pieces are operations of the device below */
 };
 
 /* A message on its way into a receive. */
@@ -135,6 +147,7 @@ struct kfir_slot {
 	bool bare; /* it has no header, but data */
 	bool lent; /* it is sent from memory of its operation */
 	bool answer; /* it has a piece of one that is sent */
+	struct rdmw_grant *grant; /* that it uses; NULL: it is no native one */
 	bool rx;
 	struct bio_vec vec[KFIR_GATHER]; /* of a piece that is sent */
 	struct fi_context inner; /* last: the inner provider's bytes follow */
@@ -162,6 +175,12 @@ struct kfir_kept {
 	u64 shown; /* as in a slot */
 	size_t got; /* bytes of it that have come */
 	u8 bytes[];
+};
+
+/* How often a peer asks for regions whose keys meet here. */
+struct kfir_hint {
+	unsigned int asked;
+	unsigned int due; /* asked so often: grant it; 0: as often as at first */
 };
 
 enum kfir_state {
@@ -207,6 +226,15 @@ struct kfir_conn {
 	unsigned int first_request; /* to be answered next */
 	unsigned int nr_requests; /* whole, and without answer */
 	bool answering; /* in the middle of an answer */
+	struct rdmw_grants held; /* by us, of the peer's memory */
+	unsigned int nr_held; /* that are not revoked */
+	unsigned int nr_native; /* operations that use them */
+	struct list_head granted; /* kfir_grant; to the peer */
+	unsigned int nr_granted;
+	bool grants_due; /* something is to be said of them */
+	bool wants_grant; /* the peer, of the region of wanted_key */
+	u64 wanted_key;
+	struct kfir_hint hints[KFIR_HINTS]; /* by key */
 	unsigned int nr_answers; /* pieces of them that are under way */
 	unsigned int nr_free;
 	struct kfir_rx rx; /* the message whose rest is to come */
@@ -282,6 +310,7 @@ struct kfir_ep {
 	spinlock_t lock; /* irq-safe; protects what follows */
 	struct list_head done; /* slots */
 	struct list_head fresh; /* contexts; before posted is spliced */
+	struct list_head grant_news; /* kfir_grant */
 	bool closed; /* never kick again */
 	enum kfir_owner owner;
 	unsigned int claims; /* of those who wait to be it: they go first */
@@ -319,6 +348,12 @@ struct kfir_ep {
 static inline struct kfir_slot *kfir_slot_at(struct kfir_conn *conn, int i)
 {
 	return conn->slots + i * conn->stride;
+}
+
+/* Does the next piece of a message or request have to go on with it? */
+static inline bool kfir_is_begun(const struct kfir_op *op)
+{
+	return op && op->pieces && !op->native;
 }
 
 static inline bool kfir_may_sleep(const struct kfir_ep *ep)
@@ -415,6 +450,7 @@ extern const struct kfi_post_ops kfir_post_ops;
 /* engine.c */
 void kfir_engine(struct work_struct *work);
 void kfir_kick(struct kfir_ep *ep);
+void kfir_kick_locked(struct kfir_ep *ep);
 void kfir_tell_receive(struct kfir_ep *ep);
 int kfir_tell(struct kfir_ctx *ctx, bool more);
 void kfir_posted(struct kfi_post_ep *post);
@@ -465,10 +501,15 @@ void kfir_conn_free(struct kfir_conn *conn);
 /* send.c */
 void kfir_send_all(struct kfir_ep *ep, struct kfir_peer *peer);
 void kfir_send_control(struct kfir_conn *conn);
+bool kfir_is_mid_message(const struct kfir_conn *conn);
 struct kfir_slot *kfir_slot_get(struct kfir_conn *conn);
 void kfir_slot_put(struct kfir_slot *slot);
+int kfir_slot_sent(struct kfir_slot *slot, int ret);
 int kfir_slot_send(struct kfir_slot *slot, const struct fi_buf *buf,
 		   const u32 *data);
+u32 kfir_gather_max(const struct kfir_slot *slot);
+size_t kfir_gather(struct kfir_slot *slot, u32 *count, u32 max,
+		   const struct fi_buf *buf, size_t at, size_t len);
 void kfir_sent(struct kfir_slot *slot);
 
 /* receive.c */
@@ -511,6 +552,21 @@ static inline bool kfir_has_answers(struct kfir_conn *conn)
 	return conn->nr_requests && kfir_is_answer_due(conn);
 }
 void kfir_rma_finish(struct kfir_op *op);
+
+/* grant.c */
+void kfir_grant_hint(struct kfir_conn *conn, u64 key);
+void kfir_grant_returned(struct kfir_conn *conn, u64 key);
+void kfir_grants_revoke(struct kfir_domain *d, struct kfir_mr *region);
+void kfir_grants_take_back(struct kfir_conn *conn);
+bool kfir_grants_are_late(const struct kfir_conn *conn);
+void kfir_grants_look(struct kfir_conn *conn);
+void kfir_grants_end(struct kfir_conn *conn);
+void kfir_take_grants(struct kfir_ep *ep);
+
+/* native.c */
+bool kfir_is_native(struct kfir_conn *conn, const struct kfir_op *op);
+int kfir_send_native(struct kfir_conn *conn, struct kfir_op *op);
+void kfir_take_grant(struct kfir_conn *conn, const struct kfir_slot *slot);
 
 /* kept.c */
 void kfir_keep(struct kfir_conn *conn);

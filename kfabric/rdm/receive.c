@@ -20,6 +20,19 @@ int kfir_post_slot(struct kfir_slot *slot)
 	return fi_recvmsg(slot->conn->inner, &msg, 0);
 }
 
+static bool kfir_takes_credit(const struct kfir_slot *slot)
+{
+	switch (slot->piece.kind) {
+	case RDMW_CREDIT:
+	case RDMW_BYE:
+	case RDMW_REVOKE:
+	case RDMW_RETURN:
+		return false;
+	default:
+		return true;
+	}
+}
+
 /* A buffer is free again; its credit goes back when it can take a piece. */
 void kfir_repost(struct kfir_slot *slot)
 {
@@ -34,8 +47,7 @@ void kfir_repost(struct kfir_slot *slot)
 		kfir_touch(conn);
 	} else if (ret) {
 		kfir_conn_break(conn, -ret);
-	} else if (slot->piece.kind != RDMW_CREDIT &&
-		   slot->piece.kind != RDMW_BYE) {
+	} else if (kfir_takes_credit(slot)) {
 		rdmw_flow_freed(&conn->flow);
 		kfir_stir(conn);
 	}
@@ -100,7 +112,9 @@ static void kfir_take_piece(struct kfir_slot *slot)
 	kfir_stir(conn);
 	if (slot->piece.credits)
 		conn->moved = jiffies;
-	if (slot->piece.kind != RDMW_CREDIT && slot->piece.kind != RDMW_BYE) {
+	if (slot->piece.kind >= RDMW_GRANT)
+		kfir_take_grant(conn, slot);
+	else if (kfir_takes_credit(slot)) {
 		slot->shown = 0;
 		list_add_tail(&slot->node, &conn->arrived);
 		kfir_wait(conn);

@@ -42,6 +42,8 @@ static void kfir_request_begin(struct kfir_conn *conn,
 	/* All ranges are checked before the first byte is placed. */
 	req->status =
 		kfir_mr_check(kfir_domain_of(conn->ep), &req->head, access);
+	if (req->status == RDMW_DONE)
+		kfir_grant_hint(conn, req->head.ranges[0].key);
 }
 
 /*

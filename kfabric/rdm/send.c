@@ -28,23 +28,19 @@ void kfir_slot_put(struct kfir_slot *slot)
 	slot->lent = false;
 	slot->conn->nr_answers -= slot->answer;
 	slot->answer = false;
+	if (slot->grant) {
+		slot->grant->users--;
+		slot->conn->nr_native--;
+		slot->grant = NULL;
+	}
 	list_add(&slot->node, &slot->conn->free);
 	slot->conn->nr_free++;
 }
 
-/*
- * Hand a slot to the inner provider, with completion data for the peer or none; on
- * failure it is free again.
- */
-int kfir_slot_send(struct kfir_slot *slot, const struct fi_buf *buf,
-		   const u32 *data)
+/* The inner provider has a slot, or has refused it: then it is free again. */
+int kfir_slot_sent(struct kfir_slot *slot, int ret)
 {
 	struct kfir_conn *conn = slot->conn;
-	struct fi_msg msg = { .buf = *buf,
-			      .addr = FI_ADDR_UNSPEC,
-			      .context = &slot->inner,
-			      .data = data ? *data : 0 };
-	int ret = fi_sendmsg(conn->inner, &msg, data ? FI_REMOTE_CQ_DATA : 0);
 
 	if (ret) {
 		kfir_slot_put(slot);
@@ -54,6 +50,19 @@ int kfir_slot_send(struct kfir_slot *slot, const struct fi_buf *buf,
 	}
 	conn->used = jiffies;
 	return 0;
+}
+
+/* Hand it a message, with completion data for the peer or none. */
+int kfir_slot_send(struct kfir_slot *slot, const struct fi_buf *buf,
+		   const u32 *data)
+{
+	struct fi_msg msg = { .buf = *buf,
+			      .addr = FI_ADDR_UNSPEC,
+			      .context = &slot->inner,
+			      .data = data ? *data : 0 };
+
+	return kfir_slot_sent(slot, fi_sendmsg(slot->conn->inner, &msg,
+					       data ? FI_REMOTE_CQ_DATA : 0));
 }
 
 /* ---- messages ---------------------------------------------------------- */
@@ -110,26 +119,33 @@ static void kfir_copy_out(const struct kfir_op *op, size_t at, u8 *to,
 	kfi_buf_copy(&dst, &src, len);
 }
 
-/* Where bytes of a buffer lie; false: in more places than may be named. */
-static bool kfir_gather(struct kfir_slot *slot, u32 *count, u32 max,
-			const struct fi_buf *buf, size_t at, size_t len)
+/* Places that an operation of the inner provider may name. */
+u32 kfir_gather_max(const struct kfir_slot *slot)
+{
+	const struct kfir_domain *d = kfir_domain_of(slot->conn->ep);
+
+	return min_t(u32, KFIR_GATHER, d->info->tx_attr->iov_limit);
+}
+
+/* Where bytes of a buffer lie: as many of them as are in so few places. */
+size_t kfir_gather(struct kfir_slot *slot, u32 *count, u32 max,
+		   const struct fi_buf *buf, size_t at, size_t len)
 {
 	struct kfi_buf_iter it;
 	struct kfi_seg seg;
+	size_t left = len;
 
 	kfi_buf_start(&it, buf);
 	kfi_buf_advance(&it, at);
-	while (len) {
-		if (*count == max || !kfi_buf_next(&it, len, &seg))
-			return false;
+	while (left && *count < max && kfi_buf_next(&it, left, &seg)) {
 		slot->vec[(*count)++] = (struct bio_vec){
 			.bv_page = seg.page,
 			.bv_offset = seg.offset,
 			.bv_len = seg.len,
 		};
-		len -= seg.len;
+		left -= seg.len;
 	}
-	return true;
+	return len - left;
 }
 
 /*
@@ -137,12 +153,10 @@ static bool kfir_gather(struct kfir_slot *slot, u32 *count, u32 max,
  * follow those that were handed over, from where they lie. Their memory is the
  * operation's until the slot is, too.
  */
-static struct fi_buf kfir_piece_buf(struct kfir_conn *conn, struct kfir_op *op,
-				    struct kfir_slot *slot, bool bare,
-				    size_t len)
+static struct fi_buf kfir_piece_buf(struct kfir_op *op, struct kfir_slot *slot,
+				    bool bare, size_t len)
 {
-	const struct kfir_domain *d = kfir_domain_of(conn->ep);
-	u32 max = min_t(u32, KFIR_GATHER, d->info->tx_attr->iov_limit);
+	u32 max = kfir_gather_max(slot);
 	size_t head = kfir_head_bytes(op), at = op->moved, lead;
 	struct fi_buf buf;
 	u32 count = 0;
@@ -160,8 +174,8 @@ static struct fi_buf kfir_piece_buf(struct kfir_conn *conn, struct kfir_op *op,
 			op->base.buf.ptr + op->base.buf.offset + at, len);
 	buf = fi_buf_linear(slot->bytes, lead);
 	if (len > KFIR_COPY_BYTES &&
-	    kfir_gather(slot, &count, max, &buf, 0, lead) &&
-	    kfir_gather(slot, &count, max, &op->base.buf, at, len))
+	    kfir_gather(slot, &count, max, &buf, 0, lead) == lead &&
+	    kfir_gather(slot, &count, max, &op->base.buf, at, len) == len)
 		return fi_buf_bvec(slot->vec, count, 0, lead + len);
 	kfir_copy_out(op, at, slot->bytes + lead, len);
 	return fi_buf_linear(slot->bytes, lead + len);
@@ -196,7 +210,7 @@ static int kfir_send_piece(struct kfir_conn *conn, struct kfir_op *op)
 	bare = rdmw_flow_bare(&flow, &message, op->moved, n, &data);
 	if (!bare)
 		rdmw_flow_data(&flow, &message, op->moved, n, slot->bytes);
-	buf = kfir_piece_buf(conn, op, slot, bare, n);
+	buf = kfir_piece_buf(op, slot, bare, n);
 	slot->op = op;
 	slot->lent = buf.type != FI_BUF_LINEAR || buf.ptr != slot->bytes;
 	ret = kfir_slot_send(slot, &buf, bare ? &data : NULL);
@@ -262,6 +276,28 @@ static int kfir_begin(const struct kfir_conn *conn, struct kfir_op *op)
 	return kfir_refusal(conn, op);
 }
 
+/* Its next piece, whoever does it. */
+static int kfir_send_next(struct kfir_conn *conn, struct kfir_op *op)
+{
+	if (!op->pieces)
+		op->native = kfir_is_native(conn, op);
+	return op->native ? kfir_send_native(conn, op)
+			  : kfir_send_piece(conn, op);
+}
+
+/* A native one whose region has closed in the middle: nothing more of it begins. */
+static bool kfir_cut_off(struct kfir_conn *conn, struct kfir_op *op)
+{
+	if (!op->flying && kfir_leave_peer(conn->ep, conn->peer))
+		return false;
+	op->status = RDMW_NO_KEY;
+	op->whole = true;
+	list_move_tail(&op->base.node, &conn->flying);
+	if (!op->flying)
+		kfir_rma_finish(op);
+	return true;
+}
+
 static void kfir_send_on(struct kfir_conn *conn)
 {
 	struct kfir_peer *peer = conn->peer;
@@ -276,7 +312,7 @@ static void kfir_send_on(struct kfir_conn *conn)
 		op = list_first_entry_or_null(&peer->sends, struct kfir_op,
 					      base.node);
 		/* Answers go between messages, and before them. */
-		if (!(op && op->pieces) && !kfir_answer_all(conn))
+		if (!kfir_is_begun(op) && !kfir_answer_all(conn))
 			return;
 		if (conn->leaving && !(op && op->pieces)) {
 			kfir_leave(conn);
@@ -291,7 +327,10 @@ static void kfir_send_on(struct kfir_conn *conn)
 			kfir_finish(op, err, 0);
 			continue;
 		}
-		if (kfir_send_piece(conn, op)) {
+		err = kfir_send_next(conn, op);
+		if (err == -ENOENT && kfir_cut_off(conn, op))
+			continue;
+		if (err) {
 			if (!op->pieces)
 				kfi_send_begin_undo(&op->ctx->post, &op->send);
 			return;
@@ -350,29 +389,46 @@ void kfir_sent(struct kfir_slot *slot)
 		return;
 	if (!kfir_is_rma(op))
 		kfir_finish(op, 0, 0);
-	else if (op->is_answered)
+	else if (op->is_answered || op->native)
 		kfir_rma_finish(op);
 }
 
 /* ---- what needs no credit ---------------------------------------------- */
 
 /* Are we in the middle of something that goes on with the next piece? */
-static bool kfir_is_mid_message(const struct kfir_conn *conn)
+bool kfir_is_mid_message(const struct kfir_conn *conn)
 {
-	const struct kfir_op *op = list_first_entry_or_null(
-		&conn->peer->sends, struct kfir_op, base.node);
-
 	return conn->answering ||
-	       (conn->peer->conn == conn && op && op->pieces);
+	       (conn->peer->conn == conn &&
+		kfir_is_begun(list_first_entry_or_null(
+			&conn->peer->sends, struct kfir_op, base.node)));
 }
 
-/* Answers and credits that are due, and the farewell of one that is left. */
+/*
+ * Credits that are due, a grant that is to be returned and not used any more, and the
+ * farewell of a connection that is left, behind which nothing of ours is under way.
+ */
+static bool kfir_make_control(struct kfir_conn *conn, struct rdmw_flow *flow,
+			      u8 *bytes)
+{
+	bool in_use = conn->peer->conn == conn;
+
+	if (rdmw_flow_credit(flow, bytes))
+		return true;
+	if (flow->is_revoked && rdmw_grants_drop(&conn->held, flow->revoked)) {
+		rdmw_flow_return(flow, bytes);
+		return true;
+	}
+	return conn->leaving && !in_use && !conn->answering &&
+	       !conn->nr_native && rdmw_flow_bye(flow, bytes);
+}
+
+/* Answers, and what needs no credit. */
 void kfir_send_control(struct kfir_conn *conn)
 {
 	struct rdmw_flow flow;
 	struct kfir_slot *slot;
 	struct fi_buf buf;
-	bool in_use = conn->peer->conn == conn;
 
 	if (conn->state != KFIR_UP || conn->broken)
 		return;
@@ -382,9 +438,7 @@ void kfir_send_control(struct kfir_conn *conn)
 	if (!slot)
 		return;
 	flow = conn->flow;
-	if (!rdmw_flow_credit(&flow, slot->bytes) &&
-	    (!conn->leaving || in_use || conn->answering ||
-	     !rdmw_flow_bye(&flow, slot->bytes))) {
+	if (!kfir_make_control(conn, &flow, slot->bytes)) {
 		kfir_slot_put(slot);
 	} else {
 		buf = fi_buf_linear(slot->bytes, RDMW_HEADER_BYTES);

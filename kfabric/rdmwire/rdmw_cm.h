@@ -25,9 +25,10 @@
 #define RDMW_FEATURE_CTX   4 /* messages for one of several receive contexts */
 #define RDMW_FEATURE_BARE  8 /* pieces without header, with completion data */
 #define RDMW_FEATURE_JOINT 16 /* one answer to several writes */
+#define RDMW_FEATURE_GRANT 32 /* remote memory by the device below */
 #define RDMW_FEATURES                                              \
 	(RDMW_FEATURE_TAGS | RDMW_FEATURE_RMA | RDMW_FEATURE_CTX | \
-	 RDMW_FEATURE_BARE | RDMW_FEATURE_JOINT)
+	 RDMW_FEATURE_BARE | RDMW_FEATURE_JOINT | RDMW_FEATURE_GRANT)
 /* So many bits there can be of them in all. */
 #define RDMW_FEATURE_BITS 24
 
@@ -46,6 +47,10 @@
  * @RDMW_WRITE: a piece of a request to write; this and the next: RDMW_FEATURE_RMA
  * @RDMW_READ: a request to read
  * @RDMW_ANSWER: a piece of an answer to a request, which come in their order
+ * @RDMW_GRANT: a key of the device below for a region; this and the next two:
+ *	RDMW_FEATURE_GRANT
+ * @RDMW_REVOKE: such a key is to be used no more
+ * @RDMW_RETURN: it is not used any more
  */
 enum rdmw_kind {
 	RDMW_HELLO = 1,
@@ -57,6 +62,9 @@ enum rdmw_kind {
 	RDMW_WRITE = 7,
 	RDMW_READ = 8,
 	RDMW_ANSWER = 9,
+	RDMW_GRANT = 10,
+	RDMW_REVOKE = 11,
+	RDMW_RETURN = 12,
 };
 
 /**
@@ -70,6 +78,8 @@ enum rdmw_kind {
  * @RDMW_BAD_ORDER: a piece that does not follow the one before
  * @RDMW_BAD_CREDIT: more is given back or sent than there was
  * @RDMW_BAD_ASK: too many requests without answer, or an answer to none
+ * @RDMW_BAD_GRANT: a grant too many, or of a key that has one; one is revoked or
+ *	returned that must not be
  */
 enum rdmw_violation {
 	RDMW_OK,
@@ -81,6 +91,7 @@ enum rdmw_violation {
 	RDMW_BAD_ORDER,
 	RDMW_BAD_CREDIT,
 	RDMW_BAD_ASK,
+	RDMW_BAD_GRANT,
 };
 
 /**

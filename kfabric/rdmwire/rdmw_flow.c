@@ -72,8 +72,14 @@ static _Bool rdmw_is_request(enum rdmw_kind kind)
 /* Bytes go with it. */
 static _Bool rdmw_has_bytes(enum rdmw_kind kind)
 {
-	return kind == RDMW_DATA || kind == RDMW_ANSWER ||
+	return kind == RDMW_DATA || kind == RDMW_ANSWER || kind == RDMW_GRANT ||
 	       rdmw_is_request(kind);
+}
+
+/* It is about a grant that the receiver knows by its key. */
+static _Bool rdmw_has_key(enum rdmw_kind kind)
+{
+	return kind == RDMW_REVOKE || kind == RDMW_RETURN;
 }
 
 __u32 rdmw_flow_may_send(const struct rdmw_flow *flow, enum rdmw_kind kind)
@@ -173,6 +179,27 @@ _Bool rdmw_flow_bye(struct rdmw_flow *flow, __u8 *out)
 	return 1;
 }
 
+_Bool rdmw_flow_revoke(struct rdmw_flow *flow, __u64 key, __u8 *out)
+{
+	struct rdmw_piece piece = { .kind = RDMW_REVOKE, .word = key };
+
+	if (flow->is_revoking)
+		return 0;
+	flow->is_revoking = 1;
+	flow->revoking = key;
+	rdmw_piece_pack(&piece, out);
+	return 1;
+}
+
+void rdmw_flow_return(struct rdmw_flow *flow, __u8 *out)
+{
+	struct rdmw_piece piece = { .kind = RDMW_RETURN,
+				    .word = flow->revoked };
+
+	flow->is_revoked = 0;
+	rdmw_piece_pack(&piece, out);
+}
+
 /* Does something begin with it that uses up a receive? */
 static _Bool rdmw_is_received(const struct rdmw_piece *piece)
 {
@@ -189,7 +216,7 @@ static enum rdmw_violation rdmw_piece_parse(const __u8 *in, __u32 bytes,
 		return RDMW_BAD_LENGTH;
 	if (in[0] != RDMW_VERSION)
 		return RDMW_BAD_VERSION;
-	if (in[AT_KIND] < RDMW_DATA || in[AT_KIND] > RDMW_ANSWER)
+	if (in[AT_KIND] < RDMW_DATA || in[AT_KIND] > RDMW_RETURN)
 		return RDMW_BAD_KIND;
 	*piece = (struct rdmw_piece){
 		.kind = (enum rdmw_kind)in[AT_KIND],
@@ -205,7 +232,7 @@ static enum rdmw_violation rdmw_piece_parse(const __u8 *in, __u32 bytes,
 		return RDMW_BAD_LENGTH;
 	if ((piece->flags & ~ALL_FLAGS) ||
 	    (piece->word && !(piece->flags & RDMW_WORD) &&
-	     piece->kind != RDMW_ANSWER) ||
+	     piece->kind != RDMW_ANSWER && !rdmw_has_key(piece->kind)) ||
 	    (piece->tag && !(piece->flags & RDMW_TAGGED) &&
 	     piece->kind != RDMW_ANSWER))
 		return RDMW_BAD_RESERVED;
@@ -217,7 +244,8 @@ static enum rdmw_violation rdmw_piece_parse(const __u8 *in, __u32 bytes,
 	    ((piece->flags & RDMW_WORD) && piece->kind != RDMW_DATA &&
 	     piece->kind != RDMW_WRITE))
 		return RDMW_BAD_RESERVED;
-	if (piece->kind == RDMW_BYE && piece->credits)
+	if ((piece->kind == RDMW_BYE || rdmw_has_key(piece->kind)) &&
+	    piece->credits)
 		return RDMW_BAD_RESERVED;
 	return piece->ctx && !rdmw_is_received(piece) ? RDMW_BAD_RESERVED
 						      : RDMW_OK;
@@ -242,7 +270,8 @@ static enum rdmw_violation rdmw_check_answer(const struct rdmw_flow *flow,
 static enum rdmw_violation rdmw_check_first(const struct rdmw_flow *flow,
 					    const struct rdmw_piece *piece)
 {
-	if (piece->kind == RDMW_READ && !(piece->flags & RDMW_LAST))
+	if ((piece->kind == RDMW_READ || piece->kind == RDMW_GRANT) &&
+	    !(piece->flags & RDMW_LAST))
 		return RDMW_BAD_ORDER;
 	if (piece->kind == RDMW_ANSWER)
 		return rdmw_check_answer(flow, piece);
@@ -312,6 +341,32 @@ static enum rdmw_violation rdmw_take_data(struct rdmw_flow *flow,
 	return RDMW_OK;
 }
 
+/* Something that needs no credit, and may come within a message, but a farewell. */
+static enum rdmw_violation rdmw_take_control(struct rdmw_flow *flow,
+					     const struct rdmw_piece *piece)
+{
+	switch (piece->kind) {
+	case RDMW_BYE:
+		if (flow->bye_in || flow->in_message)
+			return RDMW_BAD_ORDER;
+		flow->bye_in = 1;
+		return RDMW_OK;
+	case RDMW_REVOKE:
+		if (flow->is_revoked)
+			return RDMW_BAD_GRANT;
+		flow->is_revoked = 1;
+		flow->revoked = piece->word;
+		return RDMW_OK;
+	case RDMW_RETURN:
+		if (!flow->is_revoking || flow->revoking != piece->word)
+			return RDMW_BAD_GRANT;
+		flow->is_revoking = 0;
+		return RDMW_OK;
+	default:
+		return RDMW_OK;
+	}
+}
+
 /* What a piece without a header is, by what came before it. */
 static enum rdmw_violation rdmw_bare_parse(const struct rdmw_flow *flow,
 					   __u64 data, __u32 bytes,
@@ -365,6 +420,8 @@ enum rdmw_violation rdmw_flow_arrived(struct rdmw_flow *flow, const __u8 *in,
 		return RDMW_BAD_RESERVED;
 	if (piece->kind > RDMW_BYE && !(flow->features & RDMW_FEATURE_RMA))
 		return RDMW_BAD_KIND;
+	if (piece->kind > RDMW_ANSWER && !(flow->features & RDMW_FEATURE_GRANT))
+		return RDMW_BAD_KIND;
 	if (piece->ctx > flow->ctx_in)
 		return RDMW_BAD_FIELD;
 	if (piece->credits > flow->window_out - flow->credits ||
@@ -374,12 +431,7 @@ enum rdmw_violation rdmw_flow_arrived(struct rdmw_flow *flow, const __u8 *in,
 	flow->credits = (__u16)(flow->credits + piece->credits);
 	if (rdmw_has_bytes(piece->kind))
 		return rdmw_take_data(flow, piece);
-	if (piece->kind == RDMW_BYE) {
-		if (flow->bye_in || flow->in_message)
-			return RDMW_BAD_ORDER;
-		flow->bye_in = 1;
-	}
-	return RDMW_OK;
+	return rdmw_take_control(flow, piece);
 }
 
 void rdmw_flow_freed(struct rdmw_flow *flow)

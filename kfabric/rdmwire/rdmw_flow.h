@@ -19,8 +19,11 @@
 #define RDMW_BARE_CREDITS 0xffffU
 #define RDMW_BARE_FIRST	  0x10000U /* and only piece of a message */
 
-/* Buffers to have besides the window, for what needs no credit. */
-#define RDMW_CONTROL_BUFFERS 3
+/*
+ * Buffers to have besides the window, for what needs no credit: two messages of
+ * credits, a farewell, a grant that is revoked and one that is returned.
+ */
+#define RDMW_CONTROL_BUFFERS 5
 
 /* Most bytes of a message. */
 #define RDMW_MESSAGE_MAX (1U << 30)
@@ -66,7 +69,8 @@ enum rdmw_status {
  * @bytes: of it, behind the header
  * @credits: buffers that are free again
  * @at: first piece: bytes of the whole message, else of what came before
- * @word: with RDMW_WORD; of the first piece of an answer &enum rdmw_status
+ * @word: with RDMW_WORD; of the first piece of an answer &enum rdmw_status; the key
+ *	of a grant that is revoked or returned
  * @tag: with RDMW_TAGGED; of an answer how many more writes it is to
  */
 struct rdmw_piece {
@@ -82,7 +86,7 @@ struct rdmw_piece {
 
 /**
  * struct rdmw_message - what is to be sent, without its bytes
- * @kind: RDMW_DATA, RDMW_WRITE, RDMW_READ or RDMW_ANSWER
+ * @kind: RDMW_DATA, RDMW_WRITE, RDMW_READ, RDMW_ANSWER or RDMW_GRANT
  * @total: how many bytes, a request's head included
  * @flags: RDMW_WORD, RDMW_TAGGED
  * @ctx: the receive context that it is for; 0 where nothing is received
@@ -119,6 +123,10 @@ struct rdmw_message {
  * @due: the peer's
  * @bye_in: the peer begins nothing more but answers
  * @bye_out: we do not
+ * @is_revoking: the peer has not returned @revoking yet
+ * @is_revoked: we have not returned @revoked yet
+ * @revoking: the key of our grant that is to be returned
+ * @revoked: the key of the peer's
  */
 struct rdmw_flow {
 	__u32 features;
@@ -139,6 +147,10 @@ struct rdmw_flow {
 	_Bool in_message;
 	_Bool bye_in;
 	_Bool bye_out;
+	_Bool is_revoking;
+	_Bool is_revoked;
+	__u64 revoking;
+	__u64 revoked;
 };
 
 /**
@@ -217,6 +229,23 @@ _Bool rdmw_flow_credit(struct rdmw_flow *flow, __u8 *out);
  * Return: it is to be sent.
  */
 _Bool rdmw_flow_bye(struct rdmw_flow *flow, __u8 *out);
+
+/**
+ * rdmw_flow_revoke() - a message that a grant is to be returned, one at a time
+ * @flow: the connection's
+ * @key: of the grant, which the peer was sent
+ * @out: RDMW_HEADER_BYTES
+ *
+ * Return: it is to be sent; 0: another one is not returned yet.
+ */
+_Bool rdmw_flow_revoke(struct rdmw_flow *flow, __u64 key, __u8 *out);
+
+/**
+ * rdmw_flow_return() - a message that a grant was revoked, and is not used any more
+ * @flow: the connection's, of which @flow->is_revoked says so
+ * @out: RDMW_HEADER_BYTES
+ */
+void rdmw_flow_return(struct rdmw_flow *flow, __u8 *out);
 
 /**
  * rdmw_flow_arrived() - a message has come

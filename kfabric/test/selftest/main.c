@@ -93,6 +93,7 @@ static const struct st_group st_rdm_groups[] = {
 	{ "hostile", st_test_rdm_hostile, .layer = true },
 	{ "dgram", st_test_dgram, .dgram = true },
 	{ "full", st_test_dgram_full, true, .dgram = true },
+	{ "grant", st_test_rdm_grant, .layer = true },
 	{ "idle", st_test_rdm_idle, true, true },
 	{ "removal", st_test_rdm_removal, true, true },
 	{ "alloc", st_test_rdm_alloc, true },

@@ -338,6 +338,7 @@ void st_test_rdm_cancel(struct st *st);
 void st_test_rdm_peer(struct st *st);
 void st_test_rdm_hostile(struct st *st);
 void st_test_rdm_idle(struct st *st);
+void st_test_rdm_grant(struct st *st);
 void st_test_rdm_removal(struct st *st);
 void st_test_rdm_alloc(struct st *st);
 void st_test_dgram(struct st *st);

@@ -582,12 +582,27 @@ out:
 
 /* ---- idle connections ------------------------------------------------------------ */
 
+/* Often enough for a grant. */
+static int st_writes(struct st_room *r, struct st_node *from, fi_addr_t to)
+{
+	struct st_op *op = r->tx[0];
+	int i, ret = 0;
+
+	for (i = 0; i < 20 && !ret; i++) {
+		st_op_reset(op);
+		ret = fi_write(from->ep, r->src, 8, NULL, to, 0, 1, &op->ctx);
+		ret = st_op_result(from->cq, op, ret);
+	}
+	return ret;
+}
+
 void st_test_rdm_idle(struct st *st)
 {
 	struct st_node a = {}, b = {};
 	const struct kfi_provider *below;
 	struct st_rogue x = {};
 	struct st_room r = {};
+	struct fid_mr *mr = NULL;
 	int i, objects;
 
 	if (!st_room_open(&r, st) || !st_two_open(st, &a, &b, 0))
@@ -603,6 +618,16 @@ void st_test_rdm_idle(struct st *st)
 		CHECK(st, st_objects_fall(below, objects),
 		      "its connection is closed when it is idle");
 	}
+	CHECK_EQ(st,
+		 fi_mr_reg(st->domain, r.dst, BASE, FI_REMOTE_WRITE, 0, 1, 0,
+			   &mr, NULL),
+		 0, "a region opens");
+	CHECK_EQ(st, st_writes(&r, &a, st_node_knows(&a, &b)), 0,
+		 "it is written to until the device below knows it");
+	CHECK(st, st_objects_fall(below, objects),
+	      "that connection is closed when it is idle, too");
+	if (mr)
+		fi_close(&mr->fid);
 out:
 	st_rogue_close(&x);
 	st_node_close(&a);

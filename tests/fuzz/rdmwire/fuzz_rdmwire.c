@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /*
  * Feeds anything to one end of a connection of reliable datagrams: what is taken
- * stays within what was offered, and what decodes encodes to the same bytes.
+ * stays within what was offered or granted, and what decodes encodes to the same bytes.
  *
  * First a hello's bytes, then messages, each with a byte in front that says how
  * long it is and what is done after it; or, with all of BARE in it, that completion
@@ -12,7 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "rdmw_rma.h"
+#include "rdmw_grant.h"
 
 #define BARE 14 /* of a byte in front */
 
@@ -84,6 +84,9 @@ static void act(struct rdmw_flow *flow, uint8_t what)
 			       0, 1, out);
 	if ((what & 24) == 24)
 		rdmw_flow_bye(flow, out);
+	/* One that is revoked goes back sooner or later; ours is, again and again. */
+	if ((what & 25) == 25 && (flow->features & RDMW_FEATURE_GRANT))
+		rdmw_flow_revoke(flow, what, out);
 	/* Ask for what may be answered, answer what was asked. */
 	if ((what & 24) == 8 && (flow->features & RDMW_FEATURE_RMA) &&
 	    rdmw_flow_may_send(flow, RDMW_READ))
@@ -116,6 +119,41 @@ static void check_head(const struct rdmw_piece *piece, const uint8_t *bytes)
 	expect(at == len);
 }
 
+/* A grant, and what is done with it; 0: the connection is over. */
+static int check_grant(struct rdmw_flow *flow, struct rdmw_grants *grants,
+		       const struct rdmw_piece *piece, const uint8_t *bytes,
+		       uint8_t what)
+{
+	const struct rdmw_range range = { .addr = piece->word,
+					  .len = piece->bytes,
+					  .key = piece->word };
+	uint8_t again[RDMW_GRANT_BYTES], out[RDMW_HEADER_BYTES];
+	struct rdmw_grant *grant;
+	uint32_t i, n = 0;
+
+	if (piece->kind == RDMW_GRANT && rdmw_grants_add(grants, piece, bytes))
+		return 0;
+	if (piece->kind == RDMW_REVOKE &&
+	    rdmw_grants_revoke(grants, piece->word))
+		return 0;
+	for (i = 0; i < RDMW_GRANTS_MAX && piece->kind == RDMW_GRANT; i++) {
+		grant = &grants->grants[i];
+		rdmw_grant_pack(grant, again);
+		n += grant->access && !memcmp(again, bytes, sizeof(again));
+	}
+	expect(piece->kind != RDMW_GRANT || n == 1);
+	grant = rdmw_grants_find(grants, &range, RDMW_MAY_READ);
+	expect(!grant || (!grant->is_revoked && range.addr <= grant->len &&
+			  range.len <= grant->len - range.addr &&
+			  grant->addr + range.addr >= grant->addr));
+	if ((what & 1) && flow->is_revoked &&
+	    rdmw_grants_drop(grants, flow->revoked)) {
+		rdmw_flow_return(flow, out);
+		expect(out[1] == RDMW_RETURN && !flow->is_revoked);
+	}
+	return 1;
+}
+
 /* The bytes that it used up; 0: the connection is over. */
 static size_t bare(struct rdmw_flow *flow, const uint8_t *data, size_t size)
 {
@@ -139,6 +177,7 @@ static size_t bare(struct rdmw_flow *flow, const uint8_t *data, size_t size)
 
 static void messages(struct rdmw_flow *flow, const uint8_t *data, size_t size)
 {
+	struct rdmw_grants grants = { 0 };
 	struct rdmw_piece piece;
 	uint32_t n;
 
@@ -151,7 +190,9 @@ static void messages(struct rdmw_flow *flow, const uint8_t *data, size_t size)
 			size -= n;
 			continue;
 		}
-		n = RDMW_HEADER_BYTES + (data[0] >> 5) * 37;
+		n = RDMW_HEADER_BYTES + ((data[0] >> 5) == 7
+						 ? RDMW_GRANT_BYTES
+						 : (data[0] >> 5) * 37);
 		n = n < size - 1 ? n : (uint32_t)(size - 1);
 		if (rdmw_flow_arrived(flow, data + 1, n, &piece))
 			return;
@@ -159,6 +200,12 @@ static void messages(struct rdmw_flow *flow, const uint8_t *data, size_t size)
 		if ((piece.kind == RDMW_WRITE || piece.kind == RDMW_READ) &&
 		    (piece.flags & RDMW_FIRST))
 			check_head(&piece, data + 1 + RDMW_HEADER_BYTES);
+		if (piece.kind >= RDMW_GRANT) {
+			expect(flow->features & RDMW_FEATURE_GRANT);
+			if (!check_grant(flow, &grants, &piece,
+					 data + 1 + RDMW_HEADER_BYTES, data[0]))
+				return;
+		}
 		/* To several requests. */
 		expect(piece.kind != RDMW_ANSWER || !piece.tag ||
 		       ((flow->features & RDMW_FEATURE_JOINT) && !piece.bytes &&

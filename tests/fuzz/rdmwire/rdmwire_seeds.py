@@ -10,7 +10,10 @@ import struct
 import sys
 
 DATA, CREDIT, BYE, WRITE, READ = 4, 5, 6, 7, 8
+GRANT, REVOKE, RETURN = 10, 11, 12
 FIRST, LAST, WORD, TAGGED = 1, 2, 4, 8
+# What a piece of one step, of which 25 is done, has in front: the key it has revoked.
+STEPPED = 1 << 5 | 25
 # Bytes of a message beyond its header are a multiple of this.
 STEP = 37
 
@@ -41,11 +44,19 @@ def request(kind, lens):
                  data=data)
 
 
+def grant(key, access):
+    """A grant of 500 bytes; 7 stands for its length."""
+    data = struct.pack("<QQQQQ", key, 0x99, 0x1000, 500, access)
+    head = struct.pack("<BBBBHHQQQ", 1, GRANT, FIRST | LAST, 0, len(data), 0, len(data), 0, 0)
+    return bytes([7 << 5 | 1]) + head + data
+
+
 def main():
     out = pathlib.Path(sys.argv[1])
     out.mkdir(parents=True, exist_ok=True)
     name = bytes(10) + b"\xff\xff\x7f\0\0\1" + struct.pack("<HH", 7, 0)
     hello, tags, rma, plain = (offer(1, 52, features) + name for features in (0, 1, 2, 8))
+    native = offer(1, 52, 34) + name
     ctx, both = (offer(1, 52, 5 << 24 | features) + name for features in (4, 12))
     whole = [piece(DATA, FIRST | LAST | WORD, 1, STEP, word=9, then=1),
              piece(DATA, FIRST, 2, 5 * STEP, then=1), piece(DATA, LAST, 3, 2 * STEP, then=7),
@@ -61,6 +72,12 @@ def main():
              # One of its own; two that are the rest of another.
              "bare": plain + bare(2, 1 << 16) + piece(DATA, FIRST, 1, STEP + 39, then=1)
              + bare(0, 0) + bare(1, 0),
+             # Two, of which one is taken back and then granted again.
+             "grant": native + grant(5, 3) + grant(6, 1) + piece(REVOKE, 0, 0, 0, word=5, then=1)
+             + grant(5, 2) + piece(REVOKE, 0, 0, 0, word=6),
+             # One of its own is revoked, and returned.
+             "return": native + piece(DATA, FIRST | LAST, 1, STEP, then=25)
+             + piece(RETURN, 0, 0, 0, word=STEPPED),
              # The rest of one for a context.
              "bare-context": both + piece(DATA, FIRST, 1, STEP + 38, ctx=2, then=1) + bare(1, 0),
              "credit": hello + piece(DATA, FIRST | LAST, 1, STEP, then=4)

@@ -15,6 +15,7 @@ MATCH = UNIT + "match"
 MULTI = UNIT + "multi"
 RMA = UNIT + "rma"
 BARE = UNIT + "bare"
+GRANT = UNIT + "grant"
 
 
 def mutant(kind, file, old, new, noticed_by):
@@ -158,7 +159,8 @@ RDM_MUTANTS = {
         "(piece->at && piece->tag)", RMA),
     "rdm-a-read-in-pieces": mutant(
         "requests", "rdmw_flow.c",
-        "if (piece->kind == RDMW_READ && !(piece->flags & RDMW_LAST))", "if (0)", RMA),
+        "piece->kind == RDMW_READ || piece->kind == RDMW_GRANT",
+        "piece->kind == RDMW_GRANT", RMA),
     "rdm-no-answer-after-a-farewell": mutant(
         "requests", "rdmw_flow.c", "flow->bye_out && kind != RDMW_ANSWER", "flow->bye_out", RMA),
     "rdm-a-connection-ends-before-an-answer": mutant(
@@ -177,6 +179,41 @@ RDM_MUTANTS = {
         "requests", "rdmw_rma.c", "if (first->at != all)", "if (0)", RMA),
     "rdm-a-piece-goes-beyond-its-range": mutant(
         "requests", "rdmw_rma.c", "if (*len > r->len - at)", "if (0)", RMA),
+    # Grants.
+    "rdm-grants-need-no-feature": mutant(
+        "grants", "rdmw_flow.c", "!(flow->features & RDMW_FEATURE_GRANT)", "0", GRANT),
+    "rdm-a-grant-in-pieces": mutant(
+        "grants", "rdmw_flow.c", "piece->kind == RDMW_READ || piece->kind == RDMW_GRANT",
+        "piece->kind == RDMW_READ", GRANT),
+    "rdm-several-are-revoked-at-a-time": mutant(
+        "grants", "rdmw_flow.c", "if (flow->is_revoking)\n\t\treturn 0;",
+        "if (0)\n\t\treturn 0;", GRANT),
+    "rdm-one-is-revoked-before-the-last-is-returned": mutant(
+        "grants", "rdmw_flow.c", "if (flow->is_revoked)\n", "if (0)\n", GRANT),
+    "rdm-another-one-is-returned": mutant(
+        "grants", "rdmw_flow.c", " || flow->revoking != piece->word)", ")", GRANT),
+    "rdm-one-is-returned-unasked": mutant(
+        "grants", "rdmw_flow.c", "if (!flow->is_revoking || ", "if (", GRANT),
+    "rdm-credits-come-with-what-is-revoked": mutant(
+        "grants", "rdmw_flow.c", "(piece->kind == RDMW_BYE || rdmw_has_key(piece->kind)) &&",
+        "piece->kind == RDMW_BYE &&", GRANT),
+    "rdm-a-grant-goes-round": mutant(
+        "grants", "rdmw_grant.c", "grant->addr + grant->len < grant->addr", "0", GRANT),
+    "rdm-a-grant-of-any-length": mutant(
+        "grants", "rdmw_grant.c", "if (piece->bytes != RDMW_GRANT_BYTES)",
+        "if (piece->bytes < RDMW_GRANT_BYTES)", GRANT),
+    "rdm-a-key-is-granted-twice": mutant(
+        "grants", "rdmw_grant.c", "if (rdmw_grant_of(grants, grant.key))", "if (0)", GRANT),
+    "rdm-a-range-begins-behind-its-grant": mutant(
+        "grants", "rdmw_grant.c", "range->addr > grant->len || ", "", GRANT),
+    "rdm-a-range-ends-behind-its-grant": mutant(
+        "grants", "rdmw_grant.c", " || range->len > grant->len - range->addr)", ")", GRANT),
+    "rdm-a-grant-is-for-everything": mutant(
+        "grants", "rdmw_grant.c", " || !(grant->access & access))", ")", GRANT),
+    "rdm-what-is-revoked-is-used": mutant(
+        "grants", "rdmw_grant.c", "grant->is_revoked || ", "", GRANT),
+    "rdm-what-is-used-is-returned": mutant(
+        "grants", "rdmw_grant.c", "if (grant && grant->users)", "if (0)", GRANT),
     # Who connects.
     "rdm-a-request-that-was-given-up-lives": mutant(
         "connecting", "rdmw_cm.c", "if (is_known && offer->serial < peer->floor)", "if (0)",

@@ -1,0 +1,388 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/*
+ * The rdm provider: grants: a peer that asks for a region again and again gets the
+ * key that the device below has for it, and reaches it without this end's engine,
+ * until the region closes or the connection is idle.
+ *
+ * Each grant is a registration of its own, below, which belongs to one connection:
+ * what one peer does not give back ends that one's connection and nothing else, and
+ * closing it below is the fence in any case.
+ *
+ * Context: the engine, as a work; kfir_grant_hint() and kfir_grant_returned(): any
+ *	owner; kfir_grants_revoke(): who closes a region. Registering may wait for
+ *	the peer, as it is behind what the queue pair has to send, and so has a work
+ *	of its own.
+ * Locking: a region's grants under kfir_domain.mr_lock, under which kfir_ep.lock is
+ *	taken; that protects what the engine is told of them.
+ * Lifetime: of_mr keeps the region's close waiting, and with it the region; the
+ *	engine takes a grant off when nothing below knows it any more. A connection
+ *	ends its grants before its inner endpoint.
+ */
+#include <linux/err.h>
+#include <linux/hash.h>
+#include <linux/jiffies.h>
+#include <linux/log2.h>
+#include <linux/minmax.h>
+#include <linux/random.h>
+#include <linux/sched/mm.h>
+#include <linux/slab.h>
+#include <linux/string.h>
+
+#include "rdm.h"
+
+/*
+ * Requests for a region until its key is granted; twice as many each time when there was
+ * nothing to be granted, as of regions that the device below cannot have.
+ */
+#define KFIR_GRANT_AFTER 4U
+#define KFIR_GRANT_MOST	 4096U
+
+/* A key that a peer has, or is to have. */
+struct kfir_grant {
+	struct list_head of_conn; /* kfir_conn.granted; the engine's */
+	struct list_head of_mr; /* kfir_mr.grants; under mr_lock */
+	struct kfir_conn *conn;
+	struct kfir_mr *region;
+	struct work_struct work; /* registers it */
+	struct fid_mr *inner; /* the work's, until it is ready */
+	struct rdmw_grant said; /* likewise */
+	bool told; /* the peer was sent it */
+	bool asked; /* and that it is to be returned */
+	bool returned;
+	unsigned long until; /* jiffies: to be returned; 0: not yet */
+
+	struct list_head news; /* kfir_ep.grant_news; under kfir_ep.lock, too: */
+	bool ready; /* registered, or not to be had */
+	bool back; /* to be returned */
+};
+
+static void kfir_grant_tell_engine_locked(struct kfir_grant *g)
+{
+	struct kfir_ep *ep = g->conn->ep;
+
+	lockdep_assert_held(&ep->lock);
+	if (list_empty(&g->news))
+		list_add_tail(&g->news, &ep->grant_news);
+	kfir_kick_locked(ep);
+}
+
+/* ---- registering ---------------------------------------------------------- */
+
+/* An address that has the offset in its page and tells no peer of ours. */
+static u64 kfir_grant_addr(const struct fi_buf *buf)
+{
+	struct kfi_buf_iter it;
+	struct kfi_seg seg;
+
+	kfi_buf_start(&it, buf);
+	if (!kfi_buf_next(&it, PAGE_SIZE, &seg))
+		return 0;
+	return PAGE_SIZE + offset_in_page(seg.offset);
+}
+
+static int kfir_grant_open(struct kfir_grant *g)
+{
+	const struct fi_mr_attr *like = &g->region->t.attr;
+	struct fid_domain *inner = kfir_domain_of(g->conn->ep)->inner;
+	/* Nobody guesses it, where it is not the device that chooses. */
+	const struct fi_mr_attr attr = { .buf = like->buf,
+					 .access = like->access,
+					 .iova = kfir_grant_addr(&like->buf),
+					 .requested_key = get_random_u64() };
+	struct fid_mr *mr;
+	int ret = fi_mr_regattr(inner, &attr, 0, &mr);
+
+	if (ret)
+		return ret;
+	if (inner->mr_mode & FI_MR_ENDPOINT)
+		ret = fi_mr_bind(mr, &g->conn->inner->fid, 0);
+	ret = ret ?: fi_mr_enable(mr);
+	if (ret) {
+		fi_close(&mr->fid);
+		return ret;
+	}
+	g->inner = mr;
+	g->said = (struct rdmw_grant){
+		.key = g->region->t.mr.key,
+		.native_key = fi_mr_key(mr),
+		.addr = mr->iova,
+		.len = mr->len,
+	};
+	if (attr.access & FI_REMOTE_READ)
+		g->said.access |= RDMW_MAY_READ;
+	if (attr.access & FI_REMOTE_WRITE)
+		g->said.access |= RDMW_MAY_WRITE;
+	return 0;
+}
+
+/* It is in too many places for the device, or for rights that it does not have. */
+static bool kfir_is_never(int err)
+{
+	return err == -E2BIG || err == -EINVAL || err == -EOPNOTSUPP ||
+	       err == -ENOSYS;
+}
+
+static void kfir_grant_register(struct work_struct *work)
+{
+	struct kfir_grant *g = container_of(work, struct kfir_grant, work);
+	struct kfir_ep *ep = g->conn->ep;
+	unsigned int noio = memalloc_noio_save();
+
+	if (kfir_is_never(kfir_grant_open(g)))
+		WRITE_ONCE(g->region->plain, true);
+	memalloc_noio_restore(noio);
+	spin_lock_irq(&ep->lock);
+	g->ready = true;
+	kfir_grant_tell_engine_locked(g);
+	spin_unlock_irq(&ep->lock);
+}
+
+static bool kfir_is_granted(const struct kfir_conn *conn, u64 key)
+{
+	const struct kfir_grant *g;
+
+	list_for_each_entry(g, &conn->granted, of_conn)
+		if (g->said.key == key)
+			return true;
+	return false;
+}
+
+/* From here on the region does not close without it. */
+static bool kfir_grant_link(struct kfir_grant *g)
+{
+	const struct fi_rma_iov any = { .key = g->said.key };
+	struct kfir_domain *d = kfir_domain_of(g->conn->ep);
+	struct kfi_table_mr *t;
+
+	write_lock_bh(&d->mr_lock);
+	t = kfi_mr_table_find(&d->mrs, &any, FI_REMOTE_READ | FI_REMOTE_WRITE);
+	g->region = IS_ERR(t) ? NULL : container_of(t, struct kfir_mr, t);
+	if (g->region && g->region->plain)
+		g->region = NULL;
+	if (g->region)
+		list_add_tail(&g->of_mr, &g->region->grants);
+	write_unlock_bh(&d->mr_lock);
+	return g->region;
+}
+
+/* Memory may be short, or the region gone: then it goes on as it did. */
+static void kfir_grant_begin(struct kfir_conn *conn)
+{
+	struct kfir_grant *g;
+
+	conn->wants_grant = false;
+	if (conn->leaving || conn->nr_granted == RDMW_GRANTS_MAX ||
+	    kfir_is_granted(conn, conn->wanted_key))
+		return;
+	g = kzalloc(sizeof(*g), GFP_KERNEL | __GFP_NOWARN);
+	if (!g)
+		return;
+	g->conn = conn;
+	g->said.key = conn->wanted_key;
+	INIT_WORK(&g->work, kfir_grant_register);
+	INIT_LIST_HEAD(&g->news);
+	if (!kfir_grant_link(g)) {
+		kfree(g);
+		return;
+	}
+	list_add_tail(&g->of_conn, &conn->granted);
+	conn->nr_granted++;
+	queue_work(kfir_wq, &g->work);
+}
+
+/* The peer was let have what it asked for: is it to have the key? */
+void kfir_grant_hint(struct kfir_conn *conn, u64 key)
+{
+	struct kfir_hint *hint = &conn->hints[hash_64(key, ilog2(KFIR_HINTS))];
+
+	if (!(conn->flow.features & RDMW_FEATURE_GRANT) ||
+	    ++hint->asked < max(hint->due, KFIR_GRANT_AFTER))
+		return;
+	hint->due = min(2 * hint->asked, KFIR_GRANT_MOST);
+	hint->asked = 0;
+	if (kfir_is_granted(conn, key))
+		return;
+	conn->wants_grant = true;
+	conn->wanted_key = key;
+	kfir_touch(conn);
+}
+
+/* ---- the end --------------------------------------------------------------- */
+
+/* When this returns the device below does not know it any more. */
+static void kfir_grant_end(struct kfir_grant *g)
+{
+	struct kfir_ep *ep = g->conn->ep;
+	struct kfir_domain *d = kfir_domain_of(ep);
+
+	cancel_work_sync(&g->work);
+	if (g->inner)
+		fi_close(&g->inner->fid);
+	write_lock_bh(&d->mr_lock);
+	list_del(&g->of_mr);
+	write_unlock_bh(&d->mr_lock);
+	wake_up_all(&d->grants_gone);
+	/* The region tells nothing more of it. */
+	spin_lock_irq(&ep->lock);
+	list_del(&g->news);
+	spin_unlock_irq(&ep->lock);
+	list_del(&g->of_conn);
+	g->conn->nr_granted--;
+	memset(g->conn->hints, 0, sizeof(g->conn->hints));
+	kfree(g);
+}
+
+/* What registers is behind what the peer does not take, and ends with that. */
+void kfir_grants_end(struct kfir_conn *conn)
+{
+	struct kfir_grant *g, *next;
+
+	list_for_each_entry(g, &conn->granted, of_conn)
+		if (!READ_ONCE(g->ready)) {
+			fi_shutdown(conn->inner, 0);
+			break;
+		}
+	list_for_each_entry_safe(g, next, &conn->granted, of_conn)
+		kfir_grant_end(g);
+}
+
+/* A region closes, which no request finds any more: take its grants back. */
+void kfir_grants_revoke(struct kfir_domain *d, struct kfir_mr *region)
+{
+	struct kfir_grant *g;
+	unsigned long irq;
+
+	lockdep_assert_held_write(&d->mr_lock);
+	list_for_each_entry(g, &region->grants, of_mr) {
+		spin_lock_irqsave(&g->conn->ep->lock, irq);
+		g->back = true;
+		kfir_grant_tell_engine_locked(g);
+		spin_unlock_irqrestore(&g->conn->ep->lock, irq);
+	}
+}
+
+/* The connection is idle, for all that its engine has seen. */
+void kfir_grants_take_back(struct kfir_conn *conn)
+{
+	struct kfir_grant *g;
+
+	spin_lock_irq(&conn->ep->lock);
+	list_for_each_entry(g, &conn->granted, of_conn)
+		g->back = true;
+	spin_unlock_irq(&conn->ep->lock);
+	conn->grants_due = true;
+	kfir_touch(conn);
+}
+
+/* The flow has seen to it that it is the one that was revoked. */
+void kfir_grant_returned(struct kfir_conn *conn, u64 key)
+{
+	struct kfir_grant *g;
+
+	list_for_each_entry(g, &conn->granted, of_conn)
+		if (g->asked && g->said.key == key)
+			g->returned = true;
+	conn->grants_due = true;
+	kfir_touch(conn);
+}
+
+/* Has the peer kept one for too long? */
+bool kfir_grants_are_late(const struct kfir_conn *conn)
+{
+	const struct kfir_grant *g;
+
+	list_for_each_entry(g, &conn->granted, of_conn)
+		if (g->until && time_after(jiffies, g->until))
+			return true;
+	return false;
+}
+
+/* ---- telling the peer ------------------------------------------------------- */
+
+/* False: not now; the connection is looked at again when something has gone. */
+static bool kfir_grant_send(struct kfir_grant *g)
+{
+	const struct rdmw_message message = { .kind = RDMW_GRANT,
+					      .total = RDMW_GRANT_BYTES };
+	struct kfir_conn *conn = g->conn;
+	struct rdmw_flow flow = conn->flow;
+	struct kfir_slot *slot;
+	struct fi_buf buf;
+
+	if (!g->told &&
+	    (kfir_is_mid_message(conn) ||
+	     rdmw_flow_may_send(&flow, RDMW_GRANT) < RDMW_GRANT_BYTES))
+		return false;
+	slot = kfir_slot_get(conn);
+	if (!slot)
+		return false;
+	buf = fi_buf_linear(slot->bytes, RDMW_HEADER_BYTES);
+	if (!g->told) {
+		rdmw_flow_data(&flow, &message, 0, RDMW_GRANT_BYTES,
+			       slot->bytes);
+		rdmw_grant_pack(&g->said, slot->bytes + RDMW_HEADER_BYTES);
+		buf.len += RDMW_GRANT_BYTES;
+	} else if (!rdmw_flow_revoke(&flow, g->said.key, slot->bytes)) {
+		kfir_slot_put(slot);
+		return false;
+	}
+	if (kfir_slot_send(slot, &buf, NULL))
+		return false;
+	conn->flow = flow;
+	g->asked = g->told;
+	g->told = true;
+	return true;
+}
+
+static void kfir_grant_look(struct kfir_grant *g)
+{
+	struct kfir_conn *conn = g->conn;
+	bool ready, back;
+
+	spin_lock_irq(&conn->ep->lock);
+	ready = g->ready;
+	back = g->back;
+	spin_unlock_irq(&conn->ep->lock);
+	if (back && !g->until)
+		g->until = (jiffies + msecs_to_jiffies(KFIR_SETTLE_MS)) | 1;
+	if (g->returned || (ready && (!g->inner || (back && !g->told))))
+		kfir_grant_end(g);
+	else if (ready && (back ? !g->asked : !g->told))
+		conn->grants_due |= !kfir_grant_send(g);
+}
+
+/* The engine is told of some. */
+void kfir_take_grants(struct kfir_ep *ep)
+{
+	struct kfir_grant *g;
+
+	spin_lock_irq(&ep->lock);
+	while ((g = list_first_entry_or_null(&ep->grant_news, struct kfir_grant,
+					     news))) {
+		list_del_init(&g->news);
+		g->conn->grants_due = true;
+		kfir_touch(g->conn);
+	}
+	spin_unlock_irq(&ep->lock);
+}
+
+/* What is due for them takes memory, and sleep. */
+void kfir_grants_look(struct kfir_conn *conn)
+{
+	struct kfir_grant *g, *next;
+
+	if (!conn->wants_grant && !conn->grants_due)
+		return;
+	if (!kfir_may_sleep(conn->ep)) {
+		kfir_touch(conn);
+		conn->ep->left = true;
+		return;
+	}
+	if (conn->broken || conn->state != KFIR_UP)
+		return;
+	if (conn->wants_grant)
+		kfir_grant_begin(conn);
+	conn->grants_due = false;
+	list_for_each_entry_safe(g, next, &conn->granted, of_conn)
+		kfir_grant_look(g);
+}
