@@ -186,6 +186,9 @@ static struct kfir_ctx *kfir_next_fresh(struct kfir_ep *ep)
 	struct kfir_ctx *ctx;
 	unsigned long irq;
 
+	/* What comes to an empty one meanwhile has the engine run again. */
+	if (list_empty(&ep->fresh))
+		return NULL;
 	spin_lock_irqsave(&ep->lock, irq);
 	ctx = list_first_entry_or_null(&ep->fresh, struct kfir_ctx, fresh);
 	if (ctx)
@@ -686,7 +689,7 @@ void kfir_tell_receive(struct kfir_ep *ep)
 	unsigned long irq;
 
 	spin_lock_irqsave(&ep->lock, irq);
-	ep->came_receive = true;
+	WRITE_ONCE(ep->came_receive, true);
 	/* It looks itself when it has done. */
 	if (ep->owner != KFIR_UPCALL)
 		kfir_kick_locked(ep);

@@ -10,14 +10,20 @@
 
 #define KFIR_WALKED 16 /* connections that wait, for an upcall to look at all */
 
-/* What is posted from here on, and not counted by one of those who wait, tells it. */
+/*
+ * What is posted from here on, and not counted by one of those who wait, tells it: the
+ * post reads hungry under the lock of its context, which is taken after this. What has
+ * been told meanwhile is looked at once too often.
+ */
 static void kfir_await_receives(struct kfir_ep *ep)
 {
 	unsigned long irq;
 
-	spin_lock_irqsave(&ep->lock, irq);
-	ep->came_receive = false;
-	spin_unlock_irqrestore(&ep->lock, irq);
+	if (READ_ONCE(ep->came_receive)) {
+		spin_lock_irqsave(&ep->lock, irq);
+		ep->came_receive = false;
+		spin_unlock_irqrestore(&ep->lock, irq);
+	}
 	WRITE_ONCE(ep->hungry, true);
 }
 
