@@ -36,6 +36,8 @@
  */
 #define KFIR_GRANT_AFTER 4U
 #define KFIR_GRANT_MOST	 4096U
+#define KFIR_RETURN_MS \
+	10000 /* for its return, where operations have no limit */
 
 /* A key that a peer has, or is to have. */
 struct kfir_grant {
@@ -43,6 +45,7 @@ struct kfir_grant {
 	struct list_head of_mr; /* kfir_mr.grants; under mr_lock */
 	struct kfir_conn *conn;
 	struct kfir_mr *region;
+	u64 key; /* of the region */
 	struct work_struct work; /* registers it */
 	struct fid_mr *inner; /* the work's, until it is ready */
 	struct rdmw_grant said; /* likewise */
@@ -103,7 +106,7 @@ static int kfir_grant_open(struct kfir_grant *g)
 	}
 	g->inner = mr;
 	g->said = (struct rdmw_grant){
-		.key = g->region->t.mr.key,
+		.key = g->key,
 		.native_key = fi_mr_key(mr),
 		.addr = mr->iova,
 		.len = mr->len,
@@ -142,7 +145,7 @@ static bool kfir_is_granted(const struct kfir_conn *conn, u64 key)
 	const struct kfir_grant *g;
 
 	list_for_each_entry(g, &conn->granted, of_conn)
-		if (g->said.key == key)
+		if (g->key == key)
 			return true;
 	return false;
 }
@@ -150,7 +153,7 @@ static bool kfir_is_granted(const struct kfir_conn *conn, u64 key)
 /* From here on the region does not close without it. */
 static bool kfir_grant_link(struct kfir_grant *g)
 {
-	const struct fi_rma_iov any = { .key = g->said.key };
+	const struct fi_rma_iov any = { .key = g->key };
 	struct kfir_domain *d = kfir_domain_of(g->conn->ep);
 	struct kfi_table_mr *t;
 
@@ -178,7 +181,7 @@ static void kfir_grant_begin(struct kfir_conn *conn)
 	if (!g)
 		return;
 	g->conn = conn;
-	g->said.key = conn->wanted_key;
+	g->key = conn->wanted_key;
 	INIT_WORK(&g->work, kfir_grant_register);
 	INIT_LIST_HEAD(&g->news);
 	if (!kfir_grant_link(g)) {
@@ -190,11 +193,18 @@ static void kfir_grant_begin(struct kfir_conn *conn)
 	queue_work(kfir_wq, &g->work);
 }
 
+static struct kfir_hint *kfir_hint_of(struct kfir_conn *conn, u64 key)
+{
+	return &conn->hints[hash_64(key, ilog2(KFIR_HINTS))];
+}
+
 /* The peer was let have what it asked for: is it to have the key? */
 void kfir_grant_hint(struct kfir_conn *conn, u64 key)
 {
-	struct kfir_hint *hint = &conn->hints[hash_64(key, ilog2(KFIR_HINTS))];
+	struct kfir_hint *hint = kfir_hint_of(conn, key);
 
+	if (hint->key != key)
+		*hint = (struct kfir_hint){ .key = key };
 	if (!(conn->flow.features & RDMW_FEATURE_GRANT) ||
 	    ++hint->asked < max(hint->due, KFIR_GRANT_AFTER))
 		return;
@@ -228,7 +238,9 @@ static void kfir_grant_end(struct kfir_grant *g)
 	spin_unlock_irq(&ep->lock);
 	list_del(&g->of_conn);
 	g->conn->nr_granted--;
-	memset(g->conn->hints, 0, sizeof(g->conn->hints));
+	/* What was had is worth to be had again as soon. */
+	if (g->told && kfir_hint_of(g->conn, g->key)->key == g->key)
+		kfir_hint_of(g->conn, g->key)->due = 0;
 	kfree(g);
 }
 
@@ -280,7 +292,7 @@ void kfir_grant_returned(struct kfir_conn *conn, u64 key)
 	struct kfir_grant *g;
 
 	list_for_each_entry(g, &conn->granted, of_conn)
-		if (g->asked && g->said.key == key)
+		if (g->asked && g->key == key)
 			g->returned = true;
 	conn->grants_due = true;
 	kfir_touch(conn);
@@ -322,7 +334,7 @@ static bool kfir_grant_send(struct kfir_grant *g)
 			       slot->bytes);
 		rdmw_grant_pack(&g->said, slot->bytes + RDMW_HEADER_BYTES);
 		buf.len += RDMW_GRANT_BYTES;
-	} else if (!rdmw_flow_revoke(&flow, g->said.key, slot->bytes)) {
+	} else if (!rdmw_flow_revoke(&flow, g->key, slot->bytes)) {
 		kfir_slot_put(slot);
 		return false;
 	}
@@ -334,21 +346,37 @@ static bool kfir_grant_send(struct kfir_grant *g)
 	return true;
 }
 
+/*
+ * When it is to be returned at the latest: writes are before the answer, on a link that
+ * may be slow, or lose a packet.
+ */
+static unsigned long kfir_grant_limit(const struct kfir_ep *ep)
+{
+	u32 ms = kfir_op_timeout_ms(ep) ?: KFIR_RETURN_MS;
+
+	return (jiffies + msecs_to_jiffies(ms)) | 1;
+}
+
 static void kfir_grant_look(struct kfir_grant *g)
 {
 	struct kfir_conn *conn = g->conn;
-	bool ready, back;
+	bool ready, back, was_asked = g->asked;
 
 	spin_lock_irq(&conn->ep->lock);
 	ready = g->ready;
 	back = g->back;
 	spin_unlock_irq(&conn->ep->lock);
 	if (back && !g->until)
-		g->until = (jiffies + msecs_to_jiffies(KFIR_SETTLE_MS)) | 1;
-	if (g->returned || (ready && (!g->inner || (back && !g->told))))
+		g->until = kfir_grant_limit(conn->ep);
+	if (g->returned || (ready && (!g->inner || (back && !g->told)))) {
 		kfir_grant_end(g);
-	else if (ready && (back ? !g->asked : !g->told))
+		return;
+	}
+	if (ready && (back ? !g->asked : !g->told))
 		conn->grants_due |= !kfir_grant_send(g);
+	/* What it waited for here is no delay of the peer's. */
+	if (g->asked && !was_asked)
+		g->until = kfir_grant_limit(conn->ep);
 }
 
 /* The engine is told of some. */

@@ -179,7 +179,8 @@ struct kfir_kept {
 
 /* How often a peer asks for regions whose keys meet here. */
 struct kfir_hint {
-	unsigned int asked;
+	u64 key;
+	unsigned int asked; /* for it, since another one was */
 	unsigned int due; /* asked so often: grant it; 0: as often as at first */
 };
 
@@ -234,7 +235,7 @@ struct kfir_conn {
 	bool grants_due; /* something is to be said of them */
 	bool wants_grant; /* the peer, of the region of wanted_key */
 	u64 wanted_key;
-	struct kfir_hint hints[KFIR_HINTS]; /* by key */
+	struct kfir_hint hints[KFIR_HINTS]; /* by hash of key */
 	unsigned int nr_answers; /* pieces of them that are under way */
 	unsigned int nr_free;
 	struct kfir_rx rx; /* the message whose rest is to come */

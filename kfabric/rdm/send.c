@@ -285,16 +285,17 @@ static int kfir_send_next(struct kfir_conn *conn, struct kfir_op *op)
 			  : kfir_send_piece(conn, op);
 }
 
-/* A native one whose region has closed in the middle: nothing more of it begins. */
-static bool kfir_cut_off(struct kfir_conn *conn, struct kfir_op *op)
+/*
+ * The grant of a native one was taken back in the middle: it begins anew, as a request
+ * when the peer's engine is to say whether the region is still there. False: what is
+ * under way of it has to end first.
+ */
+static bool kfir_begin_anew(struct kfir_op *op)
 {
-	if (!op->flying && kfir_leave_peer(conn->ep, conn->peer))
+	if (op->flying)
 		return false;
-	op->status = RDMW_NO_KEY;
-	op->whole = true;
-	list_move_tail(&op->base.node, &conn->flying);
-	if (!op->flying)
-		kfir_rma_finish(op);
+	op->moved = 0;
+	op->pieces = 0;
 	return true;
 }
 
@@ -328,7 +329,7 @@ static void kfir_send_on(struct kfir_conn *conn)
 			continue;
 		}
 		err = kfir_send_next(conn, op);
-		if (err == -ENOENT && kfir_cut_off(conn, op))
+		if (err == -ENOENT && kfir_begin_anew(op))
 			continue;
 		if (err) {
 			if (!op->pieces)

@@ -13,15 +13,16 @@
 
 #include "st.h"
 
-#define BASE	ST_ROOM_BASE
-#define REGION	(16 * BASE)
-#define KEY	0x5eed0000a11eULL
-#define OWN_KEY 0x5eed0000b0b0ULL /* that a hostile peer's device has */
-#define ENOUGH	8 /* requests, after which there is a grant */
-#define WRITERS 16 /* writes under way */
-#define ROUNDS	20
-#define EARS	8 /* receives of a hostile peer */
-#define KEPT_MS 4000 /* a peer may keep what it is to return for less */
+#define BASE	 ST_ROOM_BASE
+#define REGION	 (16 * BASE)
+#define KEY	 0x5eed0000a11eULL
+#define OWN_KEY	 0x5eed0000b0b0ULL /* that a hostile peer's device has */
+#define ENOUGH	 8 /* requests, after which there is a grant */
+#define WRITERS	 16 /* writes under way */
+#define ROUNDS	 20
+#define EARS	 8 /* receives of a hostile peer */
+#define SHORT_MS 1000 /* for what a peer is to return */
+#define LONG_MS	 10000
 
 #define F_RMA	 2
 #define F_GRANT	 32
@@ -371,6 +372,12 @@ static bool st_grant_is_cut_off(struct grant_test *g)
 	       ev.event == FI_SHUTDOWN;
 }
 
+static int st_grant_limit(struct st_node *n, u32 ms)
+{
+	return fi_setopt(&n->ep->fid, FI_OPT_ENDPOINT, FI_OPT_OP_TIMEOUT_MS,
+			 &ms, sizeof(ms));
+}
+
 /*
  * A peer without the feature is granted nothing; one with it is, and is waited for,
  * but not for ever, when its grant is taken back.
@@ -390,11 +397,14 @@ static noinline_for_stack void st_grant_peers(struct grant_test *g)
 	ret = st_grant_meet(g, 2, F_RMA | F_GRANT, &name);
 	CHECK_EQ(st, ret ?: st_grant_reads(g, 1), 1,
 		 "one with it is granted the region once");
+	CHECK_EQ(st, st_grant_limit(&g->d.b, SHORT_MS), 0,
+		 "its answers may take for a moment");
 	begin = ktime_get();
 	CHECK_EQ(st, st_grant_close_region(g), 0, "the region closes");
+	CHECK_EQ(st, st_grant_limit(&g->d.b, LONG_MS), 0, "or for longer");
 	ms = ktime_to_ms(ktime_sub(ktime_get(), begin));
-	CHECKF(st, ms < KEPT_MS, "who returns nothing is waited for: %llu ms",
-	       ms);
+	CHECKF(st, ms < ST_WAIT_MS,
+	       "who returns nothing is waited for: %llu ms", ms);
 	CHECK(st, st_grant_is_cut_off(g), "and is cut off");
 	CHECK_EQ(st, st_grant_region(g, g->memory), 0, "a region opens");
 	ret = st_grant_meet(g, 3, F_RMA | F_GRANT, &name);
