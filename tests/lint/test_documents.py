@@ -97,8 +97,8 @@ class Documents(unittest.TestCase):
 
     def test_manuals(self):
         rule = rules.manuals
-        self.finds(rule, BRICKCTL, "*--thin*\n", "*--thick*\n",
-                   "--thin is not there", "no --thick")
+        self.finds(rule, BRICKCTL, "*--queues* ", "*--rows* ",
+                   "--queues is not there", "no --rows")
         self.finds(rule, BRICKCTL, "*--admin*", "*--none*",
                    "OPTIONS: --admin is not there", "OPTIONS: there is no --none")
         self.finds(rule, BRICKCTL, "## ping", "## pong", "no section for ping")
