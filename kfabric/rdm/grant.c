@@ -224,9 +224,11 @@ static void kfir_grant_end(struct kfir_grant *g)
 {
 	struct kfir_ep *ep = g->conn->ep;
 	struct kfir_domain *d = kfir_domain_of(ep);
+	bool had;
 
 	cancel_work_sync(&g->work);
-	if (g->inner)
+	had = g->inner;
+	if (had)
 		fi_close(&g->inner->fid);
 	write_lock_bh(&d->mr_lock);
 	list_del(&g->of_mr);
@@ -238,8 +240,8 @@ static void kfir_grant_end(struct kfir_grant *g)
 	spin_unlock_irq(&ep->lock);
 	list_del(&g->of_conn);
 	g->conn->nr_granted--;
-	/* What was had is worth to be had again as soon. */
-	if (g->told && kfir_hint_of(g->conn, g->key)->key == g->key)
+	/* What the device has had, or was not asked for, may be had as soon again. */
+	if ((had || g->back) && kfir_hint_of(g->conn, g->key)->key == g->key)
 		kfir_hint_of(g->conn, g->key)->due = 0;
 	kfree(g);
 }
