@@ -83,6 +83,12 @@ class Fencing(lab.FuncTest):
         found = self.b.json("clients", client, client=by)
         return found["fenced"], found["sessions"]
 
+    def settles(self, sessions, client="a"):
+        """An admitted client has that many sessions once those of its last commands have ended:
+        a command does not wait for that."""
+        self.until(lambda: self.state(client) == (False, sessions),
+                   f"{client} with {sessions} sessions")
+
     def hold_at(self, what):
         (self.hold / what).touch()
 
@@ -260,7 +266,7 @@ class Fencing(lab.FuncTest):
         self.is_in()
         self.restart(True)
         self.is_in()
-        self.assertEqual(self.state(), (False, 0))
+        self.settles(0)
 
     def test_the_settings_do_not_let_in_who_is_fenced(self):
         self.serve()
@@ -309,8 +315,10 @@ class Fencing(lab.FuncTest):
         self.fence("a")
         self.fence("a")
         self.assertEqual(self.fences.read_text(), "a\nb\n")
-        self.assertEqual(self.ok(self.b.ctl("clients", client="w")).decode(),
-                         "a fenced 0 sessions\nb fenced 0 sessions\nw admitted 1 session fencer\n")
+        self.settles(1, "w")
+        self.until(lambda: self.ok(self.b.ctl("clients", client="w")).decode() ==
+                   "a fenced 0 sessions\nb fenced 0 sessions\nw admitted 1 session fencer\n",
+                   "the three clients")
         self.admit("a")
         self.admit("a")
         self.assertEqual(self.fences.read_text(), "b\n")
@@ -329,7 +337,7 @@ class Fencing(lab.FuncTest):
         self.assertNotEqual(second.wait(lab.COMES_S), 0)
         self.assertEqual(self.fences.read_text(), "v\n")
         self.is_out("v")
-        self.assertEqual(self.state("w"), (False, 1))
+        self.settles(1, "w")
 
     # ---- of a group ----
 
@@ -379,7 +387,7 @@ class Fencing(lab.FuncTest):
             if n == 3:
                 self.restart(kill=True)
                 self.is_in()
-            self.assertEqual(self.state(), (False, 0))
+            self.settles(0)
             mine = self.births("a")
             self.assertNotIn(mine, seen)
             self.assertEqual(self.births("a"), mine)
@@ -438,7 +446,7 @@ class Fencing(lab.FuncTest):
         self.hold_at("write")
         fence = self.later("fence", "a")
         self.held("write")
-        self.assertEqual(self.state(), (False, 0))
+        self.settles(0)
         time.sleep(EARLY_S)
         self.assertIsNone(fence.poll())
         self.release("write")
