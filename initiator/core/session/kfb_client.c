@@ -400,6 +400,14 @@ static void kfb_client_informed(struct kfb_client *c,
 	kfb_client_move(c, KFB_CLIENT_MAPPING);
 }
 
+/* A session that was lost before it was LIVE has queues that were never asked for. */
+static void kfb_client_attach(struct kfb_client *c)
+{
+	_Bool was_live = c->is_mapped && !c->is_replaced;
+
+	kfb_client_move(c, was_live ? KFB_CLIENT_LIVE : KFB_CLIENT_MAPPING);
+}
+
 int kfb_client_accepted(struct kfb_client *c, __u32 queue, const void *data,
 			__u32 len, __u64 now_ms)
 {
@@ -415,8 +423,7 @@ int kfb_client_accepted(struct kfb_client *c, __u32 queue, const void *data,
 		q->was_ready = 1;
 		kfb_client_validate_queue(c, q, 1, 1);
 		if (c->state == KFB_CLIENT_DETACHED)
-			kfb_client_move(c, c->is_mapped ? KFB_CLIENT_LIVE
-							: KFB_CLIENT_MAPPING);
+			kfb_client_attach(c);
 	} else if (q->engine.state == KFB_CONN_READY) {
 		kfb_client_session_made(c, now_ms);
 	}

@@ -33,6 +33,9 @@ CLIENT_MUTANTS = {
     "what-a-disk-has-kept-is-others": Mutant(
         "claims", "claims.c", "max(dev->n_claimed, n_blocks)", "n_blocks", CLAIMS, folder=KMOD),
     # What a disk may do whose blocks other hosts write.
+    "a-session-that-was-never-live-is": Mutant(
+        "queues", "session/kfb_client.c",
+        "c->is_mapped && !c->is_replaced;", "c->is_mapped;", UNIT + "core-client", folder=CORE),
     "shared-blocks-are-mapped-alone": Mutant(
         "sharing", "blocks/kfb_disk.c", "return KFB_MAP_RW | KFB_MAP_SHARED;",
         "return KFB_MAP_RW | KFB_MAP_EXCLUSIVE;", DISK, folder=CORE),

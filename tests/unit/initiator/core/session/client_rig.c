@@ -204,6 +204,8 @@ static void do_connect(struct rig *r, const struct kfb_client_action *action)
 	if (len == KFB_ACCEPT_BYTES && !r->is_squatted[action->queue])
 		memcpy(r->accepts[action->queue], out, sizeof(out));
 	link->open = true;
+	if (r->on_connect)
+		r->on_connect(r, action->queue);
 	if (len < 0)
 		kfb_client_rejected(&r->c, action->queue, out, (uint32_t)-len,
 				    r->now_ms, &r->reject);

@@ -99,6 +99,8 @@ struct rig {
 	uint32_t n_map_asked;
 
 	/* hooks of the test; may be NULL */
+	void (*on_connect)(struct rig *r,
+			   uint32_t queue); /* before its answer */
 	void (*on_outcome)(struct rig *r, uint32_t queue,
 			   const struct kfb_outcome *outcome);
 	void (*on_fate)(struct rig *r, uint32_t queue, enum kfb_fate fate);
