@@ -331,6 +331,15 @@ int brick_super_write(struct brick_media *m, const struct brick_super *sb)
 	return m->ops->drain(m);
 }
 
+void brick_super_write_back(struct brick_media *m, const struct brick_super *sb)
+{
+	uint64_t end = sb->data_off + (sb->n << KFB_BLOCK_SHIFT);
+
+	m->ops->flush(m, 0, sb->data_off);
+	if (end < sb->total_size)
+		m->ops->flush(m, end, sb->total_size - end);
+}
+
 int brick_super_repair(struct brick_media *m, const struct brick_super *sb)
 {
 	struct brick_fmt_super raw;

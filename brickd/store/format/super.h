@@ -136,6 +136,21 @@ int brick_super_read(const struct brick_media *m, struct brick_super *sb,
 		     bool *damaged, char *err, size_t err_len);
 
 /**
+ * brick_super_write_back - make durable what is read of the tables
+ * @m: the medium, of cache lines or pages that may be in a cache alone
+ * @sb: as read
+ *
+ * A process that was killed may have stored what it did not write back any more: a
+ * superblock, that it had stopped cleanly, records. Whoever comes next reads that as
+ * done, and must not change anything that counts on it, such as the other copy, before
+ * this and a drain.
+ *
+ * Context: any thread; drains nothing.
+ */
+void brick_super_write_back(struct brick_media *m,
+			    const struct brick_super *sb);
+
+/**
  * brick_super_repair - make both copies equal to the winner, durably
  * @m: the medium
  * @sb: from brick_super_read()

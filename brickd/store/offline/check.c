@@ -378,9 +378,11 @@ static int repair_records(struct look *k, char *err, size_t err_len)
 static int repair_findings(struct look *k, char *err, size_t err_len)
 {
 	unsigned int i;
-	int ret = 0;
+	int ret;
 
-	if (k->super_bad)
+	brick_super_write_back(k->m, &k->sb);
+	ret = k->m->ops->drain(k->m);
+	if (!ret && k->super_bad)
 		ret = brick_super_repair(k->m, &k->sb);
 	if (!ret && k->inst_bad) {
 		brick_instance_put(k->m, &k->sb, !k->inst_copy, &k->inst);

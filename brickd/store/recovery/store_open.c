@@ -171,20 +171,12 @@ static int repair_headers(struct brick_store *s, const struct damage *bad,
 	return -EIO;
 }
 
-/*
- * An instance that was killed may have stored what it did not write back any
- * more, even that it had stopped cleanly. It is read here as done, and this one's
- * batches count on it.
- */
+/* What a killed instance had stored, and this one's batches count on. */
 static int write_tables_back(struct brick_store *s)
 {
-	uint64_t end = s->sb.data_off + (s->sb.n << KFB_BLOCK_SHIFT);
-
-	if (s->m->granularity != BRICK_GRANULARITY_CACHE_LINE)
+	if (s->m->granularity == BRICK_GRANULARITY_BYTE)
 		return 0;
-	s->m->ops->flush(s->m, 0, s->sb.data_off);
-	if (end < s->sb.total_size)
-		s->m->ops->flush(s->m, end, s->sb.total_size - end);
+	brick_super_write_back(s->m, &s->sb);
 	return brick_store_fence(s);
 }
 

@@ -91,12 +91,19 @@ MUTANTS = {
     "clean-flag-stays": Mutant("ordering", "recovery/store_open.c", "\ts->inst.clean = false;\n", ""),
 
     "killed-instance-not-written-back": Mutant(
+        "ordering", "format/super.c",
+        "\tm->ops->flush(m, 0, sb->data_off);\n", "", "inherit"),
+    "killed-instance-of-a-file-not-written-back": Mutant(
         "ordering", "recovery/store_open.c",
-        "\ts->m->ops->flush(s->m, 0, s->sb.data_off);\n", "", "inherit"),
+        "\tif (s->m->granularity == BRICK_GRANULARITY_BYTE)\n",
+        "\tif (s->m->granularity != BRICK_GRANULARITY_CACHE_LINE)\n", "inherit"),
+    "check-counts-on-what-a-cache-has": Mutant(
+        "ordering", "offline/check.c",
+        "\tbrick_super_write_back(k->m, &k->sb);\n", "", "inherit"),
     "clean-page-of-a-killed-instance-believed": Mutant(
         "ordering", "recovery/store_open.c",
-        "if (s->m->granularity != BRICK_GRANULARITY_CACHE_LINE)",
-        "if (s->inst.clean || s->m->granularity != BRICK_GRANULARITY_CACHE_LINE)", "inherit"),
+        "if (s->m->granularity == BRICK_GRANULARITY_BYTE)",
+        "if (s->inst.clean || s->m->granularity == BRICK_GRANULARITY_BYTE)", "inherit"),
 
     # Flushes.
     "alloc-not-flushed": Mutant(

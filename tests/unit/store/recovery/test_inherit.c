@@ -12,6 +12,7 @@
 
 #include <cmocka.h>
 
+#include "brickd/store/offline/check.h"
 #include "brickd/store/store_impl.h"
 #include "tests/unit/store/crash/crash_medium.h"
 #include "tests/unit/store/crash/crash_states.h"
@@ -402,6 +403,106 @@ static void the_page_of_a_killed_instance_is_written_back(void **state)
 	assert_true(sc->n_told > 0);
 }
 
+static int drain_as_one_that_is_killed(struct brick_media *m)
+{
+	(void)m;
+	return -EIO;
+}
+
+/* It grows, and is killed when it has stored the first superblock. */
+static void leave_superblock_in_the_cache(struct scene *sc)
+{
+	struct brick_media *m = &sc->cm->m;
+	const struct brick_media_ops *real = m->ops;
+	struct brick_media_ops ops = *real;
+	struct brick_super sb;
+	char err[256];
+	bool damaged;
+
+	assert_int_equal(brick_super_read(m, &sb, &damaged, err, sizeof(err)),
+			 0);
+	assert_false(damaged);
+	ops.flush = flush_nothing;
+	ops.drain = drain_as_one_that_is_killed;
+	m->ops = &ops;
+	sb.seq++;
+	assert_int_equal(brick_super_flip(m, &sb), -EIO);
+	m->ops = real;
+}
+
+static bool look_for_superblock(struct crash_medium *cm, void *arg)
+{
+	struct scene *sc = arg;
+	struct brick_super sb;
+	char err[256];
+	bool damaged;
+
+	sc->n_lost +=
+		brick_super_read(&cm->m, &sb, &damaged, err, sizeof(err)) != 0;
+	sc->n_told++;
+	return true;
+}
+
+static void power_may_fail_at_a_superblock(struct crash_medium *cm, void *arg)
+{
+	struct scene *sc = arg;
+	uint64_t seed = 1;
+	struct crash_states states = {
+		.exhaustive = 1U << 12,
+		.random = 1U << 12,
+		.seed = &seed,
+		.fn = look_for_superblock,
+		.arg = sc,
+	};
+
+	if (cm == sc->cm)
+		crash_states(cm, &states);
+}
+
+/* By a check, or by the next brickd: the other superblock is made like it. */
+static void repair_superblock_of_a_killed_grow(struct scene *sc, bool by_check)
+{
+	struct brick_check c = { .boot_id = { 1 }, .repair = true };
+	char err[256];
+
+	sc->s = open_as(sc->cm, 1);
+	finish_flush(sc);
+	close_now(sc, true);
+	leave_superblock_in_the_cache(sc);
+	crash_thread = 1;
+	sc->cm->on_point = power_may_fail_at_a_superblock;
+	sc->cm->arg = sc;
+	if (by_check)
+		assert_int_equal(
+			brick_store_check(&sc->cm->m, &c, err, sizeof(err)), 0);
+	else
+		sc->s = open_as(sc->cm, 1);
+	sc->cm->on_point = NULL;
+	crash_thread = 0;
+	assert_true(sc->n_told > 0);
+	assert_int_equal(sc->n_lost, 0);
+}
+
+static void a_check_writes_back_what_a_killed_grow_left(void **state)
+{
+	repair_superblock_of_a_killed_grow(*state, true);
+}
+
+static void a_start_writes_back_what_a_killed_grow_left(void **state)
+{
+	repair_superblock_of_a_killed_grow(*state, false);
+}
+
+/* On a file behind the page cache, too. */
+static void a_file_is_written_back_as_well(void **state)
+{
+	struct scene *sc = *state;
+
+	sc->cm->m.granularity = BRICK_GRANULARITY_PAGE;
+	repair_superblock_of_a_killed_grow(sc, true);
+	repair_superblock_of_a_killed_grow(sc, false);
+}
+
 #define CASE(name) cmocka_unit_test_setup_teardown(name, begin, end)
 
 int main(void)
@@ -417,6 +518,9 @@ int main(void)
 		CASE(tables_of_a_killed_instance_are_written_back),
 		CASE(the_page_of_a_killed_instance_is_written_back),
 		CASE(a_page_that_only_a_cache_has_is_written_back_first),
+		CASE(a_check_writes_back_what_a_killed_grow_left),
+		CASE(a_start_writes_back_what_a_killed_grow_left),
+		CASE(a_file_is_written_back_as_well),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
