@@ -236,6 +236,8 @@ static int read_settings(void *ctx, struct brick_config *c)
 	c->limits.alloc_max_blocks = s->alloc_max_blocks;
 	c->limits.mappings = s->mappings;
 	c->limits.credits = s->credits;
+	if (s->queues_vary)
+		c->limits.queues = brick->lives % 2 ? 4 : 1;
 	if (s->is_tight) {
 		c->limits.unauthenticated = 1;
 		c->limits.unauthenticated_per_address = 1;

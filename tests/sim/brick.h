@@ -31,6 +31,7 @@ enum sim_revoked {
  * @bytes: of its store
  * @extent_blocks: what one MAP may ask for as one piece
  * @is_tight: what there may be one of, there is one of
+ * @queues_vary: a session may have four queues in one life of brickd, and one in the next
  * @is_open: it asks nobody for a name
  * @is_unmounted: at the end of the world, if something of its files has failed
  * @quotas: of blocks, by client; 0: it has none
@@ -51,6 +52,7 @@ struct sim_brick_settings {
 	uint32_t mappings;
 	uint32_t credits;
 	bool is_tight;
+	bool queues_vary;
 	bool is_open;
 	bool is_unmounted;
 	uint32_t n_clients;

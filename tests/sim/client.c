@@ -127,6 +127,7 @@ void sim_client_posted(struct sim_client *c, struct sim_posted *p,
 	p->r = r;
 	p->n_losses = c->n_losses;
 	p->was_untold = c->is_untold;
+	p->life = c->brick->lives;
 	c->n_posted++;
 	if (r)
 		c->is_busy[r - c->registers] = true;
@@ -234,9 +235,9 @@ static void flush_done(struct sim_client *c, const struct sim_posted *p,
 	}
 	c->is_untold = false;
 	hear_losses(c);
-	/* A medium that has failed does so until brickd is started again. */
-	if (error == -EIO && c->n_losses == p->n_losses &&
-	    !c->brick->files.n_failed)
+	/* A medium fails until brickd is started again, or it is of another flush. */
+	if (error == -EIO && c->n_losses == p->n_losses && !p->was_untold &&
+	    !sim_brick_is_failing(c->brick) && p->life == c->brick->lives)
 		sim_violated("%s: a flush fails with EIO, and nothing is lost: "
 			     "%s",
 			     c->name, kfbrick_error(c->k));

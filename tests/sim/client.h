@@ -79,6 +79,7 @@ struct sim_posted {
 	uint64_t begin_ns;
 	uint64_t n_losses;
 	bool was_untold;
+	uint64_t life; /* of brickd */
 	uint64_t *words;
 };
 

@@ -72,8 +72,13 @@ static void overtake(struct sim_medium *m, uint64_t line)
 		return;
 	set_bit(m->waiting, line, false);
 	for (uint32_t i = 0; i < m->n_flushed; i++) {
-		if (m->flushed[i].line != line)
+		const struct sim_flushed *f = &m->flushed[i];
+
+		if (f->line != line)
 			continue;
+		/* For whoever has flushed it before a fence of his is enough. */
+		if (f->by != sim_current)
+			memcpy(m->kept + line * SIM_LINE, f->bytes, SIM_LINE);
 		m->flushed[i] = m->flushed[--m->n_flushed];
 		return;
 	}
@@ -199,19 +204,27 @@ static void zero(struct brick_media *media, uint64_t off, size_t len)
 	sim_medium_zero(medium_of(media), off, len);
 }
 
-/* All that was written back before is in M now. */
-static void drained(struct sim_medium *m)
+static void drain_line(struct sim_medium *m, const struct sim_flushed *f)
 {
-	for (uint32_t i = 0; i < m->n_flushed; i++) {
-		const struct sim_flushed *f = &m->flushed[i];
-		uint64_t off = (uint64_t)f->line * SIM_LINE;
+	uint64_t off = (uint64_t)f->line * SIM_LINE;
 
-		memcpy(m->kept + off, f->bytes, SIM_LINE);
-		set_dirty(m, f->line,
-			  memcmp(m->seen + off, f->bytes, SIM_LINE) != 0);
-		set_bit(m->waiting, f->line, false);
+	memcpy(m->kept + off, f->bytes, SIM_LINE);
+	set_dirty(m, f->line, memcmp(m->seen + off, f->bytes, SIM_LINE) != 0);
+	set_bit(m->waiting, f->line, false);
+}
+
+/* All that a thread has written back before is in M now; NULL: that all have. */
+static void drained(struct sim_medium *m, const struct sim_thread *by)
+{
+	uint32_t n = 0;
+
+	for (uint32_t i = 0; i < m->n_flushed; i++) {
+		if (by && m->flushed[i].by != by)
+			m->flushed[n++] = m->flushed[i];
+		else
+			drain_line(m, &m->flushed[i]);
 	}
-	m->n_flushed = 0;
+	m->n_flushed = n;
 }
 
 static void flush_line(struct sim_medium *m, uint64_t line)
@@ -225,6 +238,7 @@ static void flush_line(struct sim_medium *m, uint64_t line)
 	}
 	overtake(m, line);
 	f = &m->flushed[m->n_flushed++];
+	f->by = sim_current;
 	set_bit(m->waiting, line, true);
 	f->line = (uint32_t)line;
 	memcpy(f->bytes, m->seen + line * SIM_LINE, SIM_LINE);
@@ -252,11 +266,11 @@ static int drain(struct brick_media *media)
 {
 	struct sim_medium *m = medium_of(media);
 
-	/* The fence of one thread: another's lines may wait with it. */
+	/* The fence of one thread: another's lines may wait for one of its own. */
 	between(m);
 	if (sim_current)
 		sim_yield();
-	drained(m);
+	drained(m, sim_current);
 	between(m);
 	return 0;
 }
@@ -292,6 +306,8 @@ struct brick_media *sim_medium_open(struct sim_medium *m)
 {
 	struct opened *o = sim_alloc(sizeof(*o));
 
+	/* Those who had it open before have been in the kernel since. */
+	drained(m, NULL);
 	o->medium = m;
 	o->belonging.drop = drop_opened;
 	LIST_INSERT_HEAD(&sim_current->process->belongings, &o->belonging,

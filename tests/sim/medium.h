@@ -5,7 +5,8 @@
  * cache; M, the media (docs/durability.md).
  *
  * Brickd and one-sided operations see N's lines when they have left it. What is
- * flushed reaches M at once or with the drain that follows, as chance has it; a
+ * flushed reaches M at once or with the next drain of the same thread, as chance has
+ * it: a fence orders what its own processor has written back, and nobody else's. A
  * loss of power keeps or loses, or tears at 8 bytes, each line that is in N, and
  * keeps or loses each in L.
  */
@@ -21,6 +22,7 @@
 #include "world.h"
 
 struct sim_files;
+struct sim_thread;
 
 #define SIM_MEDIUM_BYTES (UINT64_C(24) << 20)
 #define SIM_LINE	 64
@@ -47,8 +49,9 @@ struct sim_platform {
 	uint32_t evict_permille;
 };
 
-/* A line that is written back and not drained yet, as it was then. */
+/* A line that thread @by has written back and not drained yet, as it was then. */
 struct sim_flushed {
+	const struct sim_thread *by;
 	uint32_t line;
 	uint8_t bytes[SIM_LINE];
 };

@@ -158,6 +158,7 @@ static void choose_brick(uint64_t *dice, struct sim_brick_settings *b)
 	b->alloc_max_blocks = SIM_BLOCKS_MAX;
 	b->mappings = 16;
 	b->is_tight = sim_chance_of(dice, 150);
+	b->queues_vary = sim_chance_of(dice, 200);
 	b->credits = sim_chance_of(dice, 300) ? KFB_CREDITS_MIN : 16;
 }
 
