@@ -205,8 +205,11 @@ static void post_flush(struct sim_client *c)
 		p->marks[i] = sim_register_mark(&c->registers[i], c->epoch);
 	rc = kfbrick_post_flush(c->k, p);
 	said(c, "post_flush", rc);
-	if (!rc)
-		sim_client_posted(c, p, SIM_POSTED_FLUSH, NULL);
+	if (rc)
+		return;
+	sim_client_posted(c, p, SIM_POSTED_FLUSH, NULL);
+	/* It may be told of what is lost by now, whatever becomes of that meanwhile. */
+	hear_losses(c);
 }
 
 /* One that is posted as well may be told instead. */
