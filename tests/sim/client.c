@@ -125,7 +125,7 @@ void sim_client_posted(struct sim_client *c, struct sim_posted *p,
 {
 	p->kind = kind;
 	p->r = r;
-	p->n_losses = c->n_losses;
+	p->n_losses = c->n_losses - kfbrick_losses(c->k, NULL, 0);
 	p->was_untold = c->is_untold;
 	p->life = c->brick->lives;
 	c->n_posted++;
@@ -205,11 +205,8 @@ static void post_flush(struct sim_client *c)
 		p->marks[i] = sim_register_mark(&c->registers[i], c->epoch);
 	rc = kfbrick_post_flush(c->k, p);
 	said(c, "post_flush", rc);
-	if (rc)
-		return;
-	sim_client_posted(c, p, SIM_POSTED_FLUSH, NULL);
-	/* It may be told of what is lost by now, whatever becomes of that meanwhile. */
-	hear_losses(c);
+	if (!rc)
+		sim_client_posted(c, p, SIM_POSTED_FLUSH, NULL);
 }
 
 /* One that is posted as well may be told instead. */

@@ -66,8 +66,10 @@ enum sim_posted_kind {
  * @shared: of what is shared: which register, and
  * @value: what is written, or
  * @begin_ns: when it was asked for
- * @n_losses: that had been told when it was posted
+ * @n_losses: that had been told when it was posted, but for those that are there still
+ *	and may be told as well
  * @was_untold: nobody had been told of a flush that had failed
+ * @life: of brickd, when it was posted
  * @words: bytes of the process
  */
 struct sim_posted {
@@ -79,7 +81,7 @@ struct sim_posted {
 	uint64_t begin_ns;
 	uint64_t n_losses;
 	bool was_untold;
-	uint64_t life; /* of brickd */
+	uint64_t life;
 	uint64_t *words;
 };
 

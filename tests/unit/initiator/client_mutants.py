@@ -35,7 +35,7 @@ CLIENT_MUTANTS = {
     # What a disk may do whose blocks other hosts write.
     "a-session-that-was-never-live-is": Mutant(
         "queues", "session/kfb_client.c",
-        "c->is_mapped && !c->is_replaced;", "c->is_mapped;", UNIT + "core-client", folder=CORE),
+        "c->is_mapped && !c->is_replaced;", "c->is_mapped;", UNIT + "core-queues", folder=CORE),
     "shared-blocks-are-mapped-alone": Mutant(
         "sharing", "blocks/kfb_disk.c", "return KFB_MAP_RW | KFB_MAP_SHARED;",
         "return KFB_MAP_RW | KFB_MAP_EXCLUSIVE;", DISK, folder=CORE),

@@ -98,59 +98,6 @@ static void a_session_is_opened_and_its_queues_join(void **state)
 	assert_int_equal(kfb_client_start(&r.c), -EISCONN);
 }
 
-static void a_brick_may_have_fewer_queues(void **state)
-{
-	r.b.n_queues = 2;
-	rig_connect(&r);
-	assert_int_equal(r.c.n_used, 2);
-	rig_cut(&r, 1);
-	rig_run_to(&r, KFB_CLIENT_LIVE, 0);
-	r.now_ms += 100;
-	rig_run(&r);
-	assert_true(kfb_client_usable(&r.c, 1, r.now_ms));
-	/* The next instance has more. */
-	r.b.n_queues = 3;
-	sim_restart(&r.b);
-	rig_cut(&r, 0);
-	rig_cut(&r, 1);
-	rig_renew(&r);
-	assert_int_equal(r.c.n_used, 3);
-}
-
-/* The session is cut when it has its mappings, and not all queues yet. */
-static void cut_first_queue_once(struct rig *rig, uint32_t queue)
-{
-	if (!queue || state_of() != KFB_CLIENT_MAPPING)
-		return;
-	rig->on_connect = NULL;
-	rig->mapping = false;
-	assert_int_equal(kfb_client_mapped(&rig->c), 0);
-	rig_cut(rig, 0);
-}
-
-/* What it had in the session before is not what it has now. */
-static void fewer_queues_are_found_out_after_a_loss_too(void **state)
-{
-	for (uint32_t n_queues = 1; n_queues <= 3; n_queues++) {
-		rig_init(&r, 3);
-		rig_connect(&r);
-		r.b.n_queues = n_queues;
-		sim_restart(&r.b);
-		for (uint32_t i = 0; i < 3; i++)
-			rig_cut(&r, i);
-		r.on_connect = cut_first_queue_once;
-		rig_renew(&r);
-		assert_null(r.on_connect);
-		assert_int_equal(r.c.n_used, n_queues);
-		assert_int_equal(r.b.n_openings, 2);
-		for (uint32_t i = 0; i < n_queues; i++)
-			assert_true(kfb_client_usable(&r.c, i, r.now_ms));
-		r.now_ms += RIG_RECONNECT_MS;
-		rig_run(&r);
-		assert_int_equal(state_of(), KFB_CLIENT_LIVE);
-	}
-}
-
 static void without_a_name_the_session_key_is_made_of_zeros(void **state)
 {
 	struct kfb_client_config config = rig_config(&r, 2);
@@ -788,8 +735,6 @@ int main(void)
 		ONE(every_move_is_in_the_table_and_no_other),
 		ONE(a_configuration_no_client_can_have_is_refused),
 		THREE(a_session_is_opened_and_its_queues_join),
-		THREE(a_brick_may_have_fewer_queues),
-		THREE(fewer_queues_are_found_out_after_a_loss_too),
 		ONE(without_a_name_the_session_key_is_made_of_zeros),
 		ONE(the_first_failure_to_connect_is_the_end),
 		ONE(without_reconnect_a_loss_is_the_end),
