@@ -24,7 +24,6 @@ int __wrap_kfb_client_init(struct kfb_client *session,
 
 #define POLL_MS	      50
 #define BATCH	      8
-#define LOSSES_MAX    16
 #define RETRY_NS      (20 * SIM_MS)
 #define GRACE_NS      (2 * SIM_S)
 #define PERMILLE      1000
@@ -72,42 +71,6 @@ bool sim_client_is_refused(int error)
 	       error == -ESTALE;
 }
 
-/* ---- losses ---------------------------------------------------------------- */
-
-static bool overlaps(const struct sim_register *r,
-		     const struct kfbrick_range *range)
-{
-	return r->va < range->va + range->len &&
-	       range->va < r->va + r->n_words * sizeof(uint64_t);
-}
-
-static void lose_all(struct sim_client *c)
-{
-	for (uint32_t i = 0; i < c->settings.n_registers; i++)
-		sim_register_lost(&c->registers[i]);
-}
-
-/* What it has been told, it knows. */
-static bool hear_losses(struct sim_client *c)
-{
-	struct kfbrick_range ranges[LOSSES_MAX];
-	size_t n = kfbrick_losses(c->k, ranges, LOSSES_MAX);
-
-	if (n && c->settings.retains && !c->is_new)
-		sim_trace(c->name, "is told of losses in spite of its copies");
-	for (size_t i = 0; i < n && i < LOSSES_MAX; i++) {
-		bool all = ranges[i].len == UINT64_MAX;
-
-		for (uint32_t at = 0; at < c->settings.n_registers; at++)
-			if (all || overlaps(&c->registers[at], &ranges[i]))
-				sim_register_lost(&c->registers[at]);
-	}
-	if (n > LOSSES_MAX)
-		lose_all(c);
-	c->n_losses += n;
-	return n;
-}
-
 /* ---- what is posted ---------------------------------------------------------- */
 
 struct sim_posted *sim_client_place(struct sim_client *c)
@@ -127,6 +90,7 @@ void sim_client_posted(struct sim_client *c, struct sim_posted *p,
 	p->r = r;
 	p->n_losses = c->n_losses - kfbrick_losses(c->k, NULL, 0);
 	p->was_untold = c->is_untold;
+	p->may_be_told = c->is_untold || c->has_accepted;
 	p->life = c->brick->lives;
 	c->n_posted++;
 	if (r)
@@ -234,15 +198,16 @@ static void flush_done(struct sim_client *c, const struct sim_posted *p,
 		return;
 	}
 	c->is_untold = false;
-	hear_losses(c);
+	sim_client_hear_losses(c);
 	/* A medium fails until brickd is started again, or it is of another flush. */
-	if (error == -EIO && c->n_losses == p->n_losses && !p->was_untold &&
+	if (error == -EIO && c->n_losses == p->n_losses && !p->may_be_told &&
 	    !sim_brick_is_failing(c->brick) && p->life == c->brick->lives)
 		sim_violated("%s: a flush fails with EIO, and nothing is lost: "
 			     "%s",
 			     c->name, kfbrick_error(c->k));
+	c->has_accepted = false;
 	if (chance(c, ACCEPT_CHANCE))
-		kfbrick_accept_losses(c->k);
+		sim_client_accept_losses(c);
 }
 
 static void done(struct sim_client *c, struct sim_posted *p, int error)
@@ -289,7 +254,7 @@ static bool collect(struct sim_client *c, int timeout_ms)
 	c->call = "poll";
 	n = kfbrick_poll(c->k, completions, BATCH, timeout_ms);
 	said(c, "poll", n);
-	hear_losses(c);
+	sim_client_hear_losses(c);
 	for (int i = 0; i < n; i++)
 		done(c, completions[i].context, completions[i].error);
 	return n >= 0;
@@ -524,13 +489,13 @@ static bool change_blocks(struct sim_client *c)
 		sim_violated("%s: nothing is posted, and a mapping is busy",
 			     c->name);
 	c->mapping = NULL;
-	hear_losses(c);
+	sim_client_hear_losses(c);
 	/* It flushes first, and says so. */
 	if (rc)
 		c->is_untold = false;
 	/* What was not flushed before an unmap that failed may be gone. */
 	if (rc)
-		lose_all(c);
+		sim_client_lose_all(c);
 	for (uint32_t b = 0; !rc && b < c->settings.n_blocks; b++)
 		if (chance(c, 400))
 			rc = free_blocks(c, b, 1);
@@ -625,11 +590,8 @@ static bool step(struct sim_client *c)
 	} else if (dice < 664) {
 		return change_blocks(c);
 	} else if (dice < 730) {
-		if (hear_losses(c) && chance(c, ACCEPT_CHANCE)) {
-			/* What a flush had failed to do may be among these. */
-			c->is_untold = false;
-			kfbrick_accept_losses(c->k);
-		}
+		if (sim_client_hear_losses(c) && chance(c, ACCEPT_CHANCE))
+			sim_client_accept_losses(c);
 	} else {
 		return collect(c, dice < 860 ? 0 : POLL_MS);
 	}
@@ -670,7 +632,7 @@ static void forget(struct sim_client *c)
 	for (uint32_t i = 0; i < c->settings.n_registers; i++)
 		sim_register_give_up(&c->registers[i]);
 	/* What was not flushed may be gone with its connection. */
-	lose_all(c);
+	sim_client_lose_all(c);
 	c->is_untold = false;
 	c->mapping = NULL;
 	c->shared_mapping = NULL;

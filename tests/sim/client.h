@@ -69,6 +69,7 @@ enum sim_posted_kind {
  * @n_losses: that had been told when it was posted, but for those that are there still
  *	and may be told as well
  * @was_untold: nobody had been told of a flush that had failed
+ * @may_be_told: a flush that fails is no surprise
  * @life: of brickd, when it was posted
  * @words: bytes of the process
  */
@@ -81,6 +82,7 @@ struct sim_posted {
 	uint64_t begin_ns;
 	uint64_t n_losses;
 	bool was_untold;
+	bool may_be_told;
 	uint64_t life;
 	uint64_t *words;
 };
@@ -100,6 +102,7 @@ struct sim_posted {
  * @is_bad: by block: the brick has lost it
  * @is_stale: an access was refused: it has to map anew
  * @is_untold: nobody has been told of a flush that has failed
+ * @has_accepted: losses, and no flush has failed since
  * @asked: blocks of the newest ALLOC or FREE
  * @call: what it waits in, for the story
  * @owns_more: what is shared may count for its quota, also when it is lost
@@ -133,6 +136,7 @@ struct sim_client {
 	bool is_listed[SIM_PLACES];
 	bool is_stale;
 	bool is_untold;
+	bool has_accepted;
 	uint32_t asked;
 	uint32_t n_asked;
 	uint64_t asked_ns;
@@ -160,6 +164,11 @@ static inline uint64_t sim_client_va(uint32_t number)
 
 /* Of its session: enum kfb_client_state. */
 uint32_t sim_client_state(const struct sim_client *client);
+
+/* client_losses.c: what it is told that it has lost. Hearing returns whether there is any. */
+bool sim_client_hear_losses(struct sim_client *c);
+void sim_client_lose_all(struct sim_client *c);
+void sim_client_accept_losses(struct sim_client *c);
 
 /* The mapping is none any more: of lost blocks, or of what is not granted. */
 bool sim_client_is_refused(int error);
