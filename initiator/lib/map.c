@@ -337,6 +337,11 @@ int kfbrick_unmap(struct kfbrick *k, struct kfbrick_mapping *mapping)
 			owe_flush(k, &mapping->range, flushed);
 		return rc;
 	}
+	/* The brick may have it still: that is told now, and the flush by the next one. */
+	if (flushed && rc == -ETIMEDOUT) {
+		owe_flush(k, &mapping->range, flushed);
+		flushed = 0;
+	}
 	LIST_REMOVE(mapping, link);
 	drop_mapping(k, mapping);
 	if (flushed)

@@ -36,6 +36,9 @@ CLIENT_MUTANTS = {
     "a-session-that-was-never-live-is": Mutant(
         "queues", "session/kfb_client.c",
         "c->is_mapped && !c->is_replaced;", "c->is_mapped;", UNIT + "core-queues", folder=CORE),
+    "unmap-without-an-answer-is-one": Mutant(
+        "unmap", "map.c", "if (flushed && rc == -ETIMEDOUT) {", "if (flushed && rc == -EPERM) {",
+        UNIT + "lib-doubt", folder=LIB),
     "shared-blocks-are-mapped-alone": Mutant(
         "sharing", "blocks/kfb_disk.c", "return KFB_MAP_RW | KFB_MAP_SHARED;",
         "return KFB_MAP_RW | KFB_MAP_EXCLUSIVE;", DISK, folder=CORE),

@@ -11,10 +11,11 @@ static uint8_t buffer[4096];
 static struct kfbrick_memory *memory;
 static struct kfbrick_mapping *mapping;
 
-static void connect_with(uint64_t retain_bytes)
+static void connect_within(uint32_t timeout_ms, uint64_t retain_bytes)
 {
 	struct kfbrick_config config = lib_config();
 
+	config.timeout_ms = timeout_ms;
 	config.reconnect_ms = TIMEOUT_MS;
 	config.retain_bytes = retain_bytes;
 	assert_int_equal(lib_connect(&config), 0);
@@ -22,6 +23,11 @@ static void connect_with(uint64_t retain_bytes)
 		kfbrick_memory_register(k, buffer, sizeof(buffer), &memory), 0);
 	mapping = lib_map(2);
 	assert_int_equal(kfbrick_write(k, FAKE_VA, "x", 1), 0);
+}
+
+static void connect_with(uint64_t retain_bytes)
+{
+	connect_within(TIMEOUT_MS, retain_bytes);
 }
 
 static int setup(void **state)
@@ -199,6 +205,18 @@ static void an_unmap_that_is_refused_tells_no_loss_twice(void **state)
 	assert_int_equal(kfbrick_unmap(k, mapping), 0);
 }
 
+/* Whoever hears that it is unmapped would map it again, and be refused for ever. */
+static void an_unmap_without_an_answer_is_no_unmap(void **state)
+{
+	connect_within(LATE_MS, 0);
+	fail_medium(1);
+	rules->silent_op = KFB_OP_UNMAP;
+	assert_int_equal(kfbrick_unmap(k, mapping), -ETIMEDOUT);
+	rules->silent_op = 0;
+	assert_int_equal(kfbrick_flush(k), -EIO);
+	assert_int_equal(kfbrick_flush(k), 0);
+}
+
 static void what_it_did_not_flush_is_told_once(void **state)
 {
 	struct kfbrick_range lost[2];
@@ -225,6 +243,7 @@ int main(void)
 		CASE(an_unmap_that_is_refused_leaves_its_flush_to_be_told),
 		CASE(an_unmap_that_is_refused_has_lost_what_it_did_not_flush),
 		CASE(an_unmap_that_is_refused_tells_no_loss_twice),
+		CASE(an_unmap_without_an_answer_is_no_unmap),
 		CASE(what_it_did_not_flush_is_told_once),
 	};
 
