@@ -38,9 +38,10 @@ FILES = (
 )
 OCF_AGENT = f"{PREFIX}/lib/ocf/resource.d/kfbrick/disk"
 PROGRAMS = {f"{SBIN}/brickd": "--version", f"{BIN}/brickctl": "--version",
+            f"{SBIN}/kfabric-9p-bridge": "--help",
             f"{SBIN}/fence_kfbrick": "--help", f"{SBIN}/powerfail-verify": "--help",
             f"{SBIN}/powerfail-writer": "--help"}
-MODULES = {"kfabric_core", "kfabric_loop", "kfabric_rdm", "kfabric_rds", "kfabric_tcp",
+MODULES = {"kfabric_9p", "kfabric_core", "kfabric_loop", "kfabric_rdm", "kfabric_rds", "kfabric_tcp",
            "kfabric_udp", "kfabric_verbs", "kfbrick"}
 STUB = """#!/bin/sh
 echo "${0##*/}${1:+ $*}" >>"$CALLS"

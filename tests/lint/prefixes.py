@@ -17,6 +17,7 @@ PREFIXES = {
     "initiator/core": ("kfb_",),
     "initiator/kmod": ("kfbk_",),
     "proto": ("kfb_",),
+    "kfabric/9p": ("k9p_", "k9pw_"),
     "kfabric/core": ("kfi_",),
     "kfabric/loop": ("loop_",),
     "kfabric/tcp": ("ktcp_",),
@@ -33,7 +34,7 @@ PREFIXES = {
 }
 # Programs and libraries.
 PROGRAMS = ("brickd", "common", "initiator/brickctl", "initiator/lib", "initiator/powerfail",
-            "kfabric/user")
+            "kfabric/9pbridge", "kfabric/user")
 # A macro that defines an object, and what stands before the name of one.
 MACROS = r"(?:DEFINE|DECLARE|LIST)_\w+\((\w+)"
 # Attributes with arguments, and sizes.

@@ -24,6 +24,7 @@ PASSES_ON = {
 BUILT = {
     "powerfail-writer": "initiator/powerfail/writer.c",
     "powerfail-verify": "initiator/powerfail/verify.c",
+    "kfabric-9p-bridge": "kfabric/9pbridge/main.c",
     "fence_kfbrick": "initiator/brickctl/fence/fence_kfbrick.in",
 }
 
