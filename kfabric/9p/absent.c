@@ -15,4 +15,5 @@ static int __init k9p_refuse(void)
 
 module_init(k9p_refuse);
 MODULE_DESCRIPTION("kfabric: transport of the 9P file system");
+MODULE_VERSION(KFB_MODULE_VERSION);
 MODULE_LICENSE("Dual BSD/GPL");

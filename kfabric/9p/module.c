@@ -105,4 +105,5 @@ module_init(k9p_init);
 module_exit(k9p_exit);
 MODULE_ALIAS_9P("kfabric");
 MODULE_DESCRIPTION("kfabric: transport of the 9P file system");
+MODULE_VERSION(KFB_MODULE_VERSION);
 MODULE_LICENSE("Dual BSD/GPL");

@@ -9,7 +9,7 @@
 #include "kfabric/9p/k9p_wire.h"
 
 static const char usage[] =
-	"usage: kfabric-9p-bridge [OPTION...] ADDRESS PORT SERVER\n"
+	"Usage: kfabric-9p-bridge [OPTION...] ADDRESS PORT SERVER\n"
 	"Carries 9P from mounts with trans=kfabric to a 9P server.\n"
 	"  -p, --provider PROVIDER  verbs (default), tcp or stcp\n"
 	"  -m, --msize BYTES        longest message (65536)\n"

@@ -7,10 +7,10 @@
 # BIN: kfabric-9p-bridge
 # FILES: tests/vm/target/exercise_file.py
 # MEM: 1G
-# TIMEOUT: 300
+# TIMEOUT: 900
 
-OPERATIONS=${K9P_OPERATIONS:-100}
-FILES=${K9P_FILES:-40}
+OPERATIONS=${K9P_OPERATIONS:-60}
+FILES=${K9P_FILES:-20}
 
 same_tree() { # of what was written on the mount, where it is kept
 	tree_sums $MOUNT/tree >/tmp/sums.there && tree_sums $EXPORT/tree >/tmp/sums.kept &&
