@@ -225,28 +225,37 @@ static noinline_for_stack void st_multi_both(struct st *st, struct st_multi *m)
 	CHECK_EQ(st, last, 1, "the last of them gives the buffer back");
 }
 
-/* The i-th of many messages; -FI_EAGAIN is no more than a reason to wait. */
+/* One of many messages; -FI_EAGAIN is no more than a reason to wait. */
+static bool st_multi_waits(int ret, unsigned long end)
+{
+	if (ret != -FI_EAGAIN || time_after(jiffies, end))
+		return false;
+	schedule_timeout_uninterruptible(1);
+	return true;
+}
+
 static int st_multi_inject(struct st_multi *m, int i)
 {
 	unsigned long end = jiffies + msecs_to_jiffies(ST_WAIT_MS);
 	int ret;
 
-	do {
+	do
 		ret = fi_inject(m->d.a.ep, &i, sizeof(i), m->d.to_b);
-		if (ret == -FI_EAGAIN)
-			schedule_timeout_uninterruptible(1);
-	} while (ret == -FI_EAGAIN && time_before(jiffies, end));
+	while (st_multi_waits(ret, end));
 	return ret;
 }
 
 /* The i-th, which has come when this returns 0, as have those before it. */
 static int st_multi_sent(struct st_multi *m, int i)
 {
+	unsigned long end = jiffies + msecs_to_jiffies(ST_WAIT_MS);
 	int ret;
 
 	memcpy(m->d.r.src, &i, sizeof(i));
-	ret = st_node_send(&m->d.a, m->d.r.tx[0], m->d.r.src, sizeof(i),
-			   m->d.to_b);
+	do
+		ret = st_node_send(&m->d.a, m->d.r.tx[0], m->d.r.src, sizeof(i),
+				   m->d.to_b);
+	while (st_multi_waits(ret, end));
 	return st_op_result(m->d.a.cq, m->d.r.tx[0], ret);
 }
 
