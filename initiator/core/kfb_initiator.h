@@ -49,6 +49,8 @@
 
 /* Mappings that came late and are about to be given back. */
 #define KFB_INITIATOR_LATE_MAX 8
+/* A brick that cannot give one back now is asked again. */
+#define KFB_INITIATOR_LATE_MS 100
 
 /* Operations that write copies again, under way at one time. */
 #define KFB_INITIATOR_REPLAYS 32
@@ -74,6 +76,8 @@ struct kfb_initiator;
  * @unsent: they, in order
  * @flush_ids: by the engine's slot: the number of a FLUSH request's op
  * @makes_mapping: by the engine's slot: a MAP that is not for a further page
+ * @unmaps: by the engine's slot: the mapping that a request gives back which nobody
+ *	waits for, or 0
  * @flush: what was written and is not durable; under the queue's lock, but for
  *	ops, which are joined and ended under both locks and posted under the
  *	session's
@@ -97,6 +101,7 @@ struct kfb_initiator_queue {
 	struct kfb_message unsent[KFB_ENGINE_TX_MAX];
 	__u64 flush_ids[KFB_ENGINE_CALLS];
 	_Bool makes_mapping[KFB_ENGINE_CALLS];
+	__u64 unmaps[KFB_ENGINE_CALLS];
 	struct kfb_flush_queue flush;
 	struct kfb_window window;
 	__u64 heard_ms;
@@ -347,6 +352,7 @@ struct kfb_initiator_retain {
  * @flushes: &struct kfb_initiator_flush that wait
  * @late: ids of mappings that nobody waits for any more
  * @n_late: how many
+ * @late_at_ms: they are given back then; 0: now
  * @evicted: that the session was, until it is taken; its kind is 0 when it was not
  * @reply: the newest, decoded
  */
@@ -373,6 +379,7 @@ struct kfb_initiator {
 	struct kfb_ring flushes;
 	__u64 late[KFB_INITIATOR_LATE_MAX];
 	__u32 n_late;
+	__u64 late_at_ms;
 	struct kfb_event evicted;
 	struct kfb_reply reply;
 };
@@ -522,7 +529,8 @@ void kfb_initiator_pump_calls(struct kfb_initiator *i);
  * @i: the initiator
  * @mapping_id: its id
  *
- * When there are too many it stays, which is said.
+ * As long as the session lives the brick is asked again when it has no memory for
+ * that, or does not answer. When there are too many it stays, which is said.
  */
 void kfb_initiator_unmap_late(struct kfb_initiator *i, __u64 mapping_id);
 

@@ -27,6 +27,7 @@ int kfb_initiator_start(struct kfb_initiator_queue *q,
 		return rc;
 	q->makes_mapping[message.slot] =
 		req->op == KFB_OP_MAP && !req->u.map.mapping_id;
+	q->unmaps[message.slot] = 0;
 	*slot = message.slot;
 	kfb_initiator_send(q, &message);
 	if (i->ops->wake_at)
@@ -59,15 +60,35 @@ static void kfb_initiator_call_lose(struct kfb_initiator *i,
 
 /* ---- what comes late ---------------------------------------------------- */
 
-void kfb_initiator_unmap_late(struct kfb_initiator *i, __u64 mapping_id)
+static void kfb_initiator_add_late(struct kfb_initiator *i, __u64 mapping_id)
 {
-	if (i->n_late == KFB_INITIATOR_LATE_MAX) {
+	if (i->n_late == KFB_INITIATOR_LATE_MAX)
 		i->ops->say(i, KFB_SAY_LOG,
 			    "a mapping stays: too many came late", NULL, 0);
-		return;
-	}
-	i->late[i->n_late++] = mapping_id;
+	else
+		i->late[i->n_late++] = mapping_id;
+}
+
+void kfb_initiator_unmap_late(struct kfb_initiator *i, __u64 mapping_id)
+{
+	kfb_initiator_add_late(i, mapping_id);
 	kfb_initiator_pump_calls(i);
+}
+
+/* The brick has the mapping still: it would refuse to map the blocks again. */
+static void kfb_initiator_unmap_answered(struct kfb_initiator_queue *q,
+					 const struct kfb_outcome *outcome)
+{
+	struct kfb_initiator *i = q->initiator;
+	__u64 id = q->unmaps[outcome->slot];
+
+	if (!id ||
+	    (outcome->kind != KFB_OUTCOME_TIMEOUT && outcome->error != -ENOMEM))
+		return;
+	kfb_initiator_add_late(i, id);
+	i->late_at_ms = i->ops->now_ms(i) + KFB_INITIATOR_LATE_MS;
+	if (i->ops->wake_at)
+		i->ops->wake_at(i, i->late_at_ms);
 }
 
 /* Nobody waits for the answers: who maps such blocks again finds them BUSY. */
@@ -79,12 +100,15 @@ static void kfb_initiator_pump_late(struct kfb_initiator *i)
 	/* With its session a mapping is gone. */
 	if (i->is_over || i->session_id != i->client.session_id)
 		i->n_late = 0;
+	if (!i->n_late || i->ops->now_ms(i) < i->late_at_ms)
+		return;
 	while (i->n_late && kfb_client_can_call(&i->client, 0)) {
 		memset(&req, 0, sizeof(req));
 		req.op = KFB_OP_UNMAP;
 		req.u.unmap.mapping_id = i->late[i->n_late - 1];
 		if (kfb_initiator_start(i->queues[0], &req, NULL, &slot))
 			return;
+		i->queues[0]->unmaps[slot] = req.u.unmap.mapping_id;
 		i->n_late--;
 	}
 }
@@ -104,8 +128,11 @@ void kfb_initiator_answered(struct kfb_initiator_queue *q,
 			kfb_initiator_unmap_late(i, i->reply.u.map.mapping_id);
 		return;
 	}
-	if (!call)
+	if (!call) {
+		if (outcome->op == KFB_OP_UNMAP)
+			kfb_initiator_unmap_answered(q, outcome);
 		return;
+	}
 	if (outcome->kind == KFB_OUTCOME_REPLY && call->reply)
 		*call->reply = i->reply;
 	kfb_initiator_call_finish(i, call, outcome);

@@ -401,8 +401,9 @@ int kfbrick_map(struct kfbrick *k, uint64_t va, uint64_t n_blocks,
  * Completed writes to it that are not flushed are flushed first; when that
  * fails, the mapping is given back all the same and the flush's error is
  * returned. A session that is lost takes the mapping with it: that is 0, too.
- * When the brick does not answer it may have the mapping still, as long as the
- * session lives; a flush that has failed before is told by the next one then.
+ * When the brick does not answer it may have the mapping still, and is asked again
+ * as long as the session lives; a flush that has failed before is told by the next
+ * one then.
  *
  * Context: control call; blocks up to the timeout, three when it flushes.
  * Return: 0, -EBUSY (operations through it are in flight: it stays), -ENOMEM

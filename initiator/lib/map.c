@@ -142,6 +142,12 @@ static int call_unmap(struct kfbrick *k, uint64_t id)
 	return rc;
 }
 
+/* What was asked to give a mapping back has not, or may not have. */
+static bool is_mapped_still(int rc)
+{
+	return rc == -ENOMEM || rc == -ETIMEDOUT;
+}
+
 /* Has any mapping of this connection, also a dead one, blocks of a range? */
 static bool is_mapped_here(const struct kfbrick *k,
 			   const struct kfb_range *range)
@@ -213,7 +219,8 @@ static int map_all(struct kfbrick *k, struct kfbrick_mapping *mapping)
 	if (rc && mapping->id) {
 		/* The words stay those of the failure. */
 		memcpy(words, k->error, sizeof(words));
-		call_unmap(k, mapping->id);
+		if (is_mapped_still(call_unmap(k, mapping->id)))
+			kfb_initiator_unmap_late(&k->core, mapping->id);
 		memcpy(k->error, words, sizeof(words));
 	}
 	return rc;
@@ -331,17 +338,16 @@ int kfbrick_unmap(struct kfbrick *k, struct kfbrick_mapping *mapping)
 	/* Copies go while a new session would still make the mapping again. */
 	kfb_initiator_retain_drop(&k->core, mapping->range.va, len);
 	rc = end_mapping(k, mapping);
-	/* The brick has it still, and its keys are alive. */
-	if (rc == -ENOMEM) {
-		if (flushed)
-			owe_flush(k, &mapping->range, flushed);
-		return rc;
-	}
-	/* The brick may have it still: that is told now, and the flush by the next one. */
-	if (flushed && rc == -ETIMEDOUT) {
+	/* That is told now, and the flush by the next one. */
+	if (flushed && is_mapped_still(rc)) {
 		owe_flush(k, &mapping->range, flushed);
 		flushed = 0;
 	}
+	/* The brick has it still, and its keys are alive. */
+	if (rc == -ENOMEM)
+		return rc;
+	if (rc == -ETIMEDOUT)
+		kfb_initiator_unmap_late(&k->core, mapping->id);
 	LIST_REMOVE(mapping, link);
 	drop_mapping(k, mapping);
 	if (flushed)

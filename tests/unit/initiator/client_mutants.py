@@ -37,7 +37,7 @@ CLIENT_MUTANTS = {
         "queues", "session/kfb_client.c",
         "c->is_mapped && !c->is_replaced;", "c->is_mapped;", UNIT + "core-queues", folder=CORE),
     "unmap-without-an-answer-is-one": Mutant(
-        "unmap", "map.c", "if (flushed && rc == -ETIMEDOUT) {", "if (flushed && rc == -EPERM) {",
+        "unmap", "map.c", "return rc == -ENOMEM || rc == -ETIMEDOUT;", "return rc == -ENOMEM;",
         UNIT + "lib-doubt", folder=LIB),
     "shared-blocks-are-mapped-alone": Mutant(
         "sharing", "blocks/kfb_disk.c", "return KFB_MAP_RW | KFB_MAP_SHARED;",
@@ -401,8 +401,11 @@ CLIENT_MUTANTS = {
         "calls", "requests.c", "if (!is_absent(k, va, n_blocks))",
         "if (!is_absent(k, va, n_blocks) && 0)", UNIT + "lib-control", folder=LIB),
     "mapping-that-the-brick-keeps-is-forgotten": Mutant(
-        "calls", "map.c", "\tif (rc == -ENOMEM) {\n", "\tif (0) {\n",
+        "calls", "map.c", "\tif (rc == -ENOMEM)\n\t\treturn rc;\n", "",
         UNIT + "lib-control", folder=LIB),
+    "mapping-that-the-brick-keeps-is-asked-for-once": Mutant(
+        "calls", "kfb_initiator_call.c", "\tkfb_initiator_add_late(i, id);\n", "",
+        INITIATOR, folder=CORE),
     "mapping-that-is-not-flushed-is-given-up": Mutant(
         "calls", "map.c", "\tif (flushed == -ENOMEM)\n\t\treturn flushed;\n", "",
         UNIT + "lib-io", folder=LIB),
@@ -410,7 +413,7 @@ CLIENT_MUTANTS = {
         "calls", "map.c", "if (!kfb_losses_error(&k->core.losses))\n\t\t\tk->core",
         "k->core", UNIT + "lib-doubt", folder=LIB),
     "unmap-that-is-refused-owes-nothing": Mutant(
-        "calls", "map.c", "\t\tif (flushed)\n\t\t\towe_flush(k, &mapping->range, flushed);\n",
+        "calls", "map.c", "\t\towe_flush(k, &mapping->range, flushed);\n",
         "", UNIT + "lib-doubt", folder=LIB),
     # Sessions that were given up.
     "who-waits-for-nobody-has-no-try": Mutant(

@@ -308,6 +308,46 @@ static void a_mapping_that_comes_late_is_given_back(void **state)
 	assert_int_equal(port->i.late[0], 99);
 }
 
+/* The brick has no memory to give it back, and then does not answer: it is asked again. */
+static void a_mapping_that_the_brick_keeps_is_given_back_again(void **state)
+{
+	static const struct kfb_outcome refused[] = {
+		{ .kind = KFB_OUTCOME_REPLY,
+		  .op = KFB_OP_UNMAP,
+		  .error = -ENOMEM },
+		{ .kind = KFB_OUTCOME_TIMEOUT,
+		  .op = KFB_OP_UNMAP,
+		  .error = -ETIMEDOUT },
+	};
+	struct kfb_outcome outcome;
+
+	(void)state;
+	for (unsigned int n = 0; n < 2; n++) {
+		kfb_initiator_unmap_late(&port->i, 99);
+		assert_int_equal(port->i.n_late, 0);
+		outcome = refused[n];
+		while (port->q[0].unmaps[outcome.slot] != 99)
+			outcome.slot++;
+		kfb_initiator_answered(&port->q[0], &outcome);
+		assert_int_equal(port->i.n_late, 1);
+		assert_int_equal(port->i.late[0], 99);
+		/* After a while, and once. */
+		kfb_initiator_pump_calls(&port->i);
+		assert_int_equal(port->i.n_late, 1);
+		port->i.late_at_ms = 0;
+		kfb_initiator_pump_calls(&port->i);
+		assert_int_equal(port->i.n_late, 0);
+		outcome.slot = 0;
+		while (port->q[0].unmaps[outcome.slot] != 99)
+			outcome.slot++;
+		outcome.kind = KFB_OUTCOME_REPLY;
+		outcome.error = -ENOENT;
+		kfb_initiator_answered(&port->q[0], &outcome);
+		assert_int_equal(port->i.n_late, 0);
+		port->q[0].unmaps[outcome.slot] = 0;
+	}
+}
+
 /* Who has asked again for that page has a mapping that works. */
 static void a_further_page_that_comes_late_takes_nothing_away(void **state)
 {
@@ -443,6 +483,7 @@ int main(void)
 		CASE(where_there_are_copies_nothing_is_lost),
 		CASE(writes_of_another_queue_are_the_firsts_to_flush),
 		CASE(a_mapping_that_comes_late_is_given_back),
+		CASE(a_mapping_that_the_brick_keeps_is_given_back_again),
 		CASE(a_further_page_that_comes_late_takes_nothing_away),
 		CASE(a_call_of_another_session_is_lost_unsent),
 		CASE(a_call_can_be_taken_back_until_it_is_sent),
