@@ -24,6 +24,8 @@
 #include "memory.h"
 #include "oracle.h"
 
+/* Of clients. */
+#define SIM_GROUP "hosts"
 #define FIRST_PID 0x400000 /* more than Linux gives out */
 #define HALF	  500
 
@@ -201,7 +203,12 @@ static bool add_clients(struct brick_config *c, struct sim_brick *brick)
 		if (!client)
 			return false;
 		sim_client_name(i, client->name);
-		client->owner = brick_owner_hash(client->name);
+		if (brick->settings.is_host[i])
+			(void)snprintf(client->group, sizeof(client->group),
+				       SIM_GROUP);
+		client->is_fencer = i + 1 == brick->settings.fencer;
+		client->owner = brick_owner_hash(*client->group ? client->group
+								: client->name);
 		sim_client_key(revoked == SIM_REKEYED ? i + n : i,
 			       client->keys[0].bytes);
 		client->keys[0].id = ++c->last_key_id;
@@ -220,6 +227,8 @@ static int read_settings(void *ctx, struct brick_config *c)
 {
 	struct sim_brick *brick = ctx;
 	const struct sim_brick_settings *s = &brick->settings;
+	uint32_t port = SIM_PORT + brick->host.process.number;
+	uint32_t n_networks = s->has_two_networks ? SIM_NETWORKS : 1;
 	char err[BRICK_ERR_BYTES] = "", url[64];
 
 	brick_config_init(c);
@@ -245,14 +254,19 @@ static int read_settings(void *ctx, struct brick_config *c)
 		c->limits.pending_total = 1;
 		c->limits.queues = 1;
 	}
-	(void)snprintf(url, sizeof(url), "%s://127.0.0.1:%u",
-		       s->is_tcp ? "tcp" : "verbs",
-		       SIM_PORT + brick->host.process.number);
+	for (uint32_t i = 0; i < n_networks; i++) {
+		(void)snprintf(url, sizeof(url), "%s://127.0.0.1:%u",
+			       s->is_tcp ? "tcp" : "verbs",
+			       port + i * SIM_NETWORK);
+		if (brick_config_add_listen(c, url, err, sizeof(err)))
+			return -ENOMEM;
+	}
+	if (s->fencer)
+		c->fences = strdup(SIM_FENCES_PATH);
 	if (s->files.slow_bytes)
 		c->slow = strdup(SIM_SLOW_PATH);
 	if (brick_config_set_store(c, s->is_file ? SIM_STORE_PATH : "/medium",
 				   err, sizeof(err)) ||
-	    brick_config_add_listen(c, url, err, sizeof(err)) ||
 	    (!s->is_open && !add_clients(c, brick)))
 		return -ENOMEM;
 	return 0;
@@ -377,6 +391,7 @@ static void new_boot(struct sim_brick *brick)
 void sim_brick_lose_power(struct sim_brick *brick, uint64_t down_ns)
 {
 	sim_trace("brick", "the power fails");
+	brick->n_powers++;
 	sim_medium_lose_power(&brick->medium);
 	sim_files_lose_power(&brick->files);
 	brick->host.is_off = true;
@@ -403,7 +418,7 @@ void sim_brick_init(struct sim_brick *brick, uint32_t number,
 	memset(brick->quotas, 0, sizeof(brick->quotas));
 	memset(brick->quota_ns, 0, sizeof(brick->quota_ns));
 	brick->host.refuses_until_ns = brick->host.n_refused = 0;
-	brick->lives = 0;
+	brick->lives = brick->n_powers = 0;
 	brick->stays_down = false;
 	brick->is_formatted = false;
 	brick->settings = *settings;

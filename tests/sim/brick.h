@@ -31,6 +31,7 @@ enum sim_revoked {
  * @bytes: of its store
  * @extent_blocks: what one MAP may ask for as one piece
  * @is_tight: what there may be one of, there is one of
+ * @has_two_networks: it listens on both
  * @queues_vary: a session may have four queues in one life of brickd, and one in the next
  * @is_open: it asks nobody for a name
  * @is_unmounted: at the end of the world, if something of its files has failed
@@ -52,6 +53,7 @@ struct sim_brick_settings {
 	uint32_t mappings;
 	uint32_t credits;
 	bool is_tight;
+	bool has_two_networks;
 	bool queues_vary;
 	bool is_open;
 	bool is_unmounted;
@@ -59,6 +61,8 @@ struct sim_brick_settings {
 	uint32_t quotas[SIM_CLIENTS_MAX];
 	uint32_t other_quotas[SIM_CLIENTS_MAX];
 	bool may_differ[SIM_CLIENTS_MAX];
+	bool is_host[SIM_CLIENTS_MAX]; /* of shared disks: in one group */
+	uint32_t fencer; /* its number, and 1 more; 0: there is none */
 };
 
 /*
@@ -81,7 +85,7 @@ struct sim_brick_settings {
  * @has_grown: it was formatted with fewer
  * @restart: when it is started again
  * @down_ns: how long it is down when it has stopped
- * @lives: how often it was started
+ * @lives: how often it was started; @n_powers: how often its power has failed
  * @is_formatted: its medium has a store
  * @stays_down: it is not started again
  * @forgets: called when writes that were placed may be gone with the page cache; or
@@ -114,6 +118,7 @@ struct sim_brick {
 	struct sim_event restart;
 	uint64_t down_ns;
 	uint64_t lives;
+	uint64_t n_powers;
 	bool is_formatted;
 	bool stays_down;
 	void (*forgets)(struct sim_brick *brick);

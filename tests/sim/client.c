@@ -531,8 +531,7 @@ static int connect_to(struct sim_client *c)
 	int rc;
 
 	(void)snprintf(url, sizeof(url), "%s://127.0.0.1:%u",
-		       s->is_tcp ? "tcp" : "verbs",
-		       SIM_PORT + c->brick->host.process.number);
+		       s->is_tcp ? "tcp" : "verbs", s->port);
 	sim_client_key(c->number, key);
 	c->call = "connect";
 	rc = kfbrick_connect(&config, &c->k);
@@ -660,7 +659,9 @@ int __wrap_kfb_client_init(struct kfb_client *session,
 {
 	int rc = __real_kfb_client_init(session, config, tx);
 
-	((struct sim_client *)sim_current->process)->session = session;
+	/* Who allocates is none. */
+	if (sim_host_of(sim_current->process)->client)
+		((struct sim_client *)sim_current->process)->session = session;
 	return rc;
 }
 

@@ -24,6 +24,7 @@ struct sim_scene;
 
 /* What a world is like for a client. */
 struct sim_client_settings {
+	uint32_t port; /* of its brick */
 	bool is_tcp;
 	bool is_nameless; /* its brick asks for no name */
 	uint32_t n_blocks;

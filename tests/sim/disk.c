@@ -64,20 +64,29 @@ int sim_disk_order(struct sim_disk *d, const char *text, char *answer)
 static int attach(struct sim_disk *d)
 {
 	const struct sim_disk_settings *s = &d->settings;
-	char text[ORDER_BYTES], answer[SIM_ANSWER_BYTES], who[64] = "";
+	uint32_t port = SIM_PORT + d->brick->host.process.number;
+	char text[ORDER_BYTES], answer[SIM_ANSWER_BYTES], who[64] = "",
+							  other[48] = "";
+	bool is_other_first = false;
 	int rc;
 
+	if (s->has_two_networks) {
+		is_other_first = sim_disk_chance(d, 500);
+		(void)snprintf(other, sizeof(other), ",addr=127.0.0.1,port=%u",
+			       port + !is_other_first * SIM_NETWORK);
+	}
 	d->is_ro = sim_disk_chance(d, s->ro_permille);
 	if (!s->is_nameless)
 		(void)snprintf(who, sizeof(who), ",client=%s,key=kfbrick:%u",
 			       d->name, d->number);
 	(void)snprintf(
 		text, sizeof(text),
-		"attach,addr=127.0.0.1,port=%u,provider=%s%s,base=0x%llx,blocks=%u,sector=%u,queues=%u,reconnect_s=%u,timeout_s=1,retain_mb=%u,map_cache=%u%s%s",
-		SIM_PORT + d->brick->host.process.number, s->provider, who,
+		"attach,addr=127.0.0.1,port=%u%s,provider=%s%s,base=0x%llx,blocks=%u,sector=%u,queues=%u,reconnect_s=%u,timeout_s=1,retain_mb=%u,map_cache=%u%s%s%s",
+		port + is_other_first * SIM_NETWORK, other, s->provider, who,
 		(unsigned long long)s->first_va, d->n_blocks, s->sector_bytes,
 		s->queues, s->reconnect_s, s->retain_mb, s->map_cache,
-		s->is_thin ? ",thin" : "", d->is_ro ? ",ro" : "");
+		s->is_thin ? ",thin" : "", s->is_shared ? ",shared" : "",
+		d->is_ro ? ",ro" : "");
 	d->n_revoked = d->brick->n_revoked[d->number];
 	d->is_attaching = true;
 	rc = sim_disk_order(d, text, answer);
@@ -338,6 +347,7 @@ static void outlive_earlier(struct sim_disk *d)
 static bool is_gone(const struct sim_disk *d, int error)
 {
 	return error == -ENOSPC || error == -EDQUOT ||
+	       (d->settings.is_shared && d->scene->cluster.is_full) ||
 	       (error == -EIO && d->brick->n_spoiled);
 }
 
@@ -515,8 +525,17 @@ void sim_disk_choose(uint64_t *dice, bool is_tcp, struct sim_disk_settings *s)
 		s->hold_up_ms = 1 + (uint32_t)sim_below_of(dice, 100);
 }
 
+/* Where one host's are the next one's are as well, a sector behind them. */
+static uint64_t place_shared(const struct sim_disk *d, uint32_t i, uint32_t at,
+			     uint64_t block)
+{
+	uint32_t bytes = d->settings.n_words * (uint32_t)sizeof(uint64_t);
+
+	return (block << KFB_BLOCK_SHIFT) + (2 * (uint64_t)i + at) * bytes;
+}
+
 /* Some lie right behind the one before, so that requests can be merged. */
-static void place_registers(struct sim_disk *d, uint32_t first)
+static void place_registers(struct sim_disk *d, uint32_t at, uint32_t first)
 {
 	const struct sim_disk_settings *s = &d->settings;
 	uint32_t bytes = s->n_words * (uint32_t)sizeof(uint64_t);
@@ -531,6 +550,9 @@ static void place_registers(struct sim_disk *d, uint32_t first)
 			va = (sim_disk_below(d, s->grows_to)
 			      << KFB_BLOCK_SHIFT) +
 			     i * slot / bytes * bytes;
+		if (s->is_shared)
+			va = place_shared(d, i, at,
+					  sim_disk_below(d, s->grows_to));
 		sim_register_init(&d->registers[i], first + i, s->first_va + va,
 				  s->n_words);
 		d->squatter.registers[i].number = first + SIM_DISK_REGS + i;
@@ -554,7 +576,7 @@ void sim_disk_init(struct sim_disk *d, uint32_t at, uint32_t process,
 	d->call = "nothing";
 	d->restart.fire = start;
 	/* Those of who squats there follow. */
-	place_registers(d, (SIM_CLIENTS_MAX + 2 * at) * SIM_DISK_REGS);
+	place_registers(d, at, (SIM_CLIENTS_MAX + 2 * at) * SIM_DISK_REGS);
 	d->squatter.disk = d;
 	if (!machine)
 		sim_schedule(&d->restart, sim.now_ns + 1);

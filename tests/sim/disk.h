@@ -42,7 +42,9 @@ struct sim_disk_settings {
 	uint32_t run_permille;
 	uint32_t posted_max;
 	bool is_thin;
+	bool is_shared; /* another one writes other registers of its blocks */
 	bool is_nameless; /* its brick asks for no name */
+	bool has_two_networks; /* its brick does, and it knows */
 	uint32_t ro_permille; /* epochs in which nothing is written */
 	uint32_t visit_ms; /* of a squatter; 0: there is none */
 	bool is_visited_when_away; /* by one who waits until it is */
@@ -73,6 +75,7 @@ struct sim_squatter {
  * @is_used: it is not over
  * @begun_ns: when it was asked for
  * @r: of a write or read: its register
+ * @seen: of a read: its partner's register, and the @floor of what it may hold
  * @zeros: by register: what becomes zero
  * @marks: what a flush covers, by register
  * @was_lossy: the disk had told of a loss when it was asked for
@@ -87,6 +90,8 @@ struct sim_asked {
 	bool is_used;
 	uint64_t begun_ns;
 	struct sim_register *r;
+	const struct sim_register *seen;
+	uint64_t floor;
 	uint32_t zeros;
 	uint64_t marks[SIM_DISK_REGS];
 	bool was_lossy;
@@ -102,6 +107,7 @@ struct sim_asked {
  * @task: of its first thread
  * @brick: whose blocks it has
  * @machine: the disk on whose machine it is; mostly itself
+ * @partner: of a shared disk: that of the other machine
  * @visitor: of a machine: who squats there; NULL: nobody
  * @n_guests: of a machine: other disks and squatters that have not ended
  * @number: of the client as which it logs on
@@ -140,6 +146,7 @@ struct sim_disk {
 	struct sim_scene *scene;
 	struct sim_brick *brick;
 	struct sim_disk *machine;
+	struct sim_disk *partner;
 	struct sim_squatter *visitor;
 	uint32_t n_guests;
 	uint32_t number;
@@ -251,6 +258,33 @@ void sim_disk_take_up(struct sim_disk *disk);
 void sim_disk_takers_settle(struct sim_disk *disk);
 /* Again and again, when no more faults befall it: true: it is up. */
 bool sim_disk_take_up_at_last(struct sim_disk *disk);
+
+/* disk_shared.c: blocks that two machines write at one time. */
+
+/*
+ * struct sim_cluster - its engine: it allocates them, as disks do not, and fences hosts
+ * @host: first, so that the host of its process is found
+ * @disks: those that have them; NULL: there are none
+ * @brick: whose blocks they are
+ * @number: of the client as which it logs on
+ * @is_full: the brick had no room for them
+ */
+struct sim_cluster {
+	struct sim_host host;
+	struct sim_disk *disks[2];
+	struct sim_brick *brick;
+	uint32_t number;
+	char name[24];
+	uint64_t chance;
+	bool is_full;
+	struct sim_event begin;
+};
+
+/* They and their engine are of one group of clients. */
+void sim_cluster_init(struct sim_cluster *cluster, struct sim_disk *one,
+		      struct sim_disk *other, uint32_t process, uint32_t number,
+		      uint64_t seed);
+void sim_cluster_fini(struct sim_cluster *cluster);
 
 /* disk_told.c: is whoever flushes told what has failed? */
 void sim_disk_told_init(struct sim_scene *scene);

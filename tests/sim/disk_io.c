@@ -136,6 +136,7 @@ static bool hear_losses(struct sim_disk *d)
 		return false;
 	d->has_lost = true;
 	if (km_disk_is_write_through(d->open) && !d->settings.visit_ms &&
+	    !(d->settings.is_shared && was_revoked(d)) &&
 	    !d->brick->n_spoiled && !d->brick->host.n_refused &&
 	    state_is(d, "lossy", "dead"))
 		sim_violated("%s: it has lost what lasts when it is over",
@@ -345,6 +346,11 @@ static void read_done(struct sim_disk *d, const struct sim_asked *a, int error)
 {
 	const uint64_t *words = a->io.buf;
 
+	if (a->seen) {
+		if (!error)
+			sim_register_seen(a->seen, a->floor, words);
+		return;
+	}
 	sim_trace(d->name, "has read %u: %d, %llu", a->r->number, error,
 		  (unsigned long long)(words[0] >> 22));
 	if (error)
@@ -532,6 +538,26 @@ bool sim_disk_read(struct sim_disk *d, struct sim_register *r)
 	return true;
 }
 
+/* What the other host has written, which may be writing it just now. */
+static void see(struct sim_disk *d)
+{
+	struct sim_disk *o = d->partner;
+	const struct sim_register *r =
+		&o->registers[sim_disk_below(d, o->settings.n_registers)];
+	struct sim_asked *a = place(d);
+
+	if (!a || block_of(o, r) >= d->n_blocks)
+		return;
+	a->io.op = KM_READ;
+	a->io.sector = sector_of(o, r);
+	a->io.bytes = bytes_of(r);
+	a->seen = r;
+	a->floor = r->writes[0].serial;
+	begin(d, a, NULL);
+	d->n_reads++;
+	submit(d, &a, 1);
+}
+
 static void flush(struct sim_disk *d)
 {
 	struct sim_asked *a = place(d);
@@ -708,12 +734,17 @@ void sim_disk_ask(struct sim_disk *d)
 	}
 	if (sim_disk_chance(d, d->settings.run_permille))
 		read_on(d);
+	if (d->partner && sim_disk_chance(d, 100))
+		see(d);
 	if (dice < 500)
 		write_some(d);
 	else if (dice < 680)
 		(void)sim_disk_read(d, some_register(d));
 	else if (dice < 780)
 		flush(d);
+	/* Zeros of whole blocks would be the other host's, too; nor are they told apart. */
+	else if (dice < 815 && d->partner)
+		see(d);
 	else if (dice < 800)
 		clear_register(d, some_register(d));
 	else if (dice < 815)

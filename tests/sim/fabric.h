@@ -29,8 +29,10 @@
 #include "descriptor.h"
 #include "medium.h"
 
-#define SIM_DEVICE   "sim0" /* no such device: it counts as hardware */
+#define SIM_DEVICES  "sim0", "sim1" /* none there: they count as hardware */
+#define SIM_NETWORKS 2
 #define SIM_PORT     7 /* of the first brick; the others' follow */
+#define SIM_NETWORK  4 /* from a port to the same brick's on the other network */
 #define SIM_OPS_MAX  1024
 #define SIM_RX_MAX   512
 #define SIM_CQ_MAX   2048
@@ -182,6 +184,13 @@ uint32_t sim_links_count(void);
 void sim_link_cut(uint32_t which);
 /* Nothing moves on it for a while. */
 void sim_link_hold(uint32_t which, uint64_t until_ns);
+/* The network of a port: each has devices of its own. */
+uint32_t sim_network_of(uint16_t port);
+/*
+ * Nothing moves on a network for a while, and nobody is reached there; @cuts: whoever
+ * is connected there is told that he is not any more.
+ */
+void sim_network_lose(uint32_t network, uint64_t until_ns, bool cuts);
 /* Where the brick does not answer somebody else does. */
 void sim_squat(uint64_t until_ns);
 /* All links of a host are cut, and what is on its way to it is lost. */

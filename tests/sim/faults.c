@@ -84,6 +84,7 @@ static const char *const names[SIM_FAULT_KINDS] = {
 	[SIM_GROW] = "the store is made larger",
 	[SIM_SLOW] =
 		"a machine is slow, or a thread of it stopped, for a while",
+	[SIM_NETWORK_LOSS] = "a network is away for a while",
 };
 
 /* There is no sense in what concerns files where there are none. */
@@ -393,6 +394,10 @@ static void befall(const struct sim_fault *f)
 		break;
 	case SIM_SLOW:
 		slow_down(f);
+		break;
+	case SIM_NETWORK_LOSS:
+		sim_network_lose((uint32_t)(f->which % SIM_NETWORKS),
+				 sim.now_ns + f->ns, f->which >> WITH_BIT & 1);
 		break;
 	case SIM_FAULT_KINDS:
 		break;

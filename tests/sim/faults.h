@@ -42,6 +42,7 @@ enum sim_fault_kind {
 	SIM_CARD,
 	SIM_GROW,
 	SIM_SLOW,
+	SIM_NETWORK_LOSS,
 	SIM_FAULT_KINDS,
 };
 

@@ -57,6 +57,10 @@ int __real_fstatfs64(int fd, struct statfs64 *fs);
 int __wrap_fstatfs64(int fd, struct statfs64 *fs);
 int __real_mkdir(const char *path, mode_t mode);
 int __wrap_mkdir(const char *path, mode_t mode);
+int __real_fsync(int fd);
+int __wrap_fsync(int fd);
+int __real_rename(const char *from, const char *to);
+int __wrap_rename(const char *from, const char *to);
 int __real_unlink(const char *path);
 int __wrap_unlink(const char *path);
 char *__real_realpath(const char *path, char *out);
@@ -133,6 +137,15 @@ static struct sim_file *file_of(struct sim_files *files, const char *path)
 	return !strcmp(path, SIM_SLOW_PATH) ? &files->slow : NULL;
 }
 
+/* One that is on the disk by another name is none. */
+static struct sim_node *free_node(struct sim_files *files)
+{
+	for (uint32_t i = 0; i < SIM_NODES_MAX; i++)
+		if (!*files->nodes[i].path && !*files->nodes[i].durable)
+			return &files->nodes[i];
+	return NULL;
+}
+
 static struct sim_node *node_of(struct sim_files *files, const char *path)
 {
 	for (uint32_t i = 0; i < SIM_NODES_MAX; i++)
@@ -180,7 +193,7 @@ static void drop(struct sim_belonging *belonging)
 
 static struct sim_node *make_node(struct sim_files *files, const char *path)
 {
-	struct sim_node *node = node_of(files, "");
+	struct sim_node *node = free_node(files);
 
 	if (!node)
 		sim_die("too many small files");
@@ -224,6 +237,8 @@ static int open_path(struct sim_files *files, const char *path, int flags)
 	if (file)
 		return file->bytes ? open_one(files, file, NULL, flags)
 				   : fail(ENOENT);
+	if (flags & O_DIRECTORY)
+		return open_one(files, NULL, NULL, flags);
 	if (files->run_is_closed && begins_with(path, RUN))
 		return fail(EACCES);
 	if (!node && !(flags & O_CREAT))
@@ -231,7 +246,7 @@ static int open_path(struct sim_files *files, const char *path, int flags)
 	if (!node)
 		node = make_node(files, path);
 	if (flags & O_TRUNC)
-		node->len = 0;
+		node->len = node->is_synced = 0;
 	return open_one(files, NULL, node, flags);
 }
 
@@ -283,6 +298,7 @@ bool sim_file_append(int fd, const void *from, size_t len)
 		sim_die("%s is too long", d->node->path);
 	memcpy(d->node->bytes + d->node->len, from, len);
 	d->node->len += (uint32_t)len;
+	d->node->is_synced = false;
 	return true;
 }
 
@@ -329,6 +345,41 @@ int __wrap_unlink(const char *path)
 	if (!node)
 		return fail(ENOENT);
 	node->path[0] = '\0';
+	return 0;
+}
+
+int __wrap_rename(const char *from, const char *to)
+{
+	struct sim_files *files = owner_of(from);
+	struct sim_node *node, *before;
+
+	if (!files)
+		return __real_rename(from, to);
+	sim_may_yield();
+	node = node_of(files, from);
+	before = node_of(files, to);
+	if (!node)
+		return fail(ENOENT);
+	if (before)
+		before->path[0] = '\0';
+	(void)snprintf(node->path, sizeof(node->path), "%s", to);
+	sim_may_yield();
+	return 0;
+}
+
+/* Of a small file, or of the folder that they are in. */
+int __wrap_fsync(int fd)
+{
+	struct description *d = find(fd);
+
+	if (!d)
+		return __real_fsync(fd);
+	sim_yield();
+	if (d->node)
+		d->node->is_synced = true;
+	else
+		sim_files_sync_names(d->files);
+	sim_may_yield();
 	return 0;
 }
 

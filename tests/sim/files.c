@@ -16,6 +16,7 @@
 #define SOME	  500 /* permille */
 #define WORD_BITS 64
 #define RUN	  "/run/"
+#define HALF	  500 /* permille */
 
 /* page_cache.c locks what no thread of a world holds while it is held up. */
 static struct sim_thread *enter_kernel(void)
@@ -171,14 +172,39 @@ static void new_mount(struct sim_files *files)
 		files->mount_id++;
 }
 
+void sim_files_sync_names(struct sim_files *files)
+{
+	for (uint32_t i = 0; i < SIM_NODES_MAX; i++)
+		memcpy(files->nodes[i].durable, files->nodes[i].path,
+		       sizeof(files->nodes[i].durable));
+}
+
+/*
+ * What the folders had not been synced for may be on the disk all the same, as a
+ * whole; what is in a file that was not synced may not.
+ */
+static void lose_names(struct sim_files *files)
+{
+	if (sim_chance_of(&files->chance, HALF))
+		sim_files_sync_names(files);
+	for (uint32_t i = 0; i < SIM_NODES_MAX; i++) {
+		struct sim_node *node = &files->nodes[i];
+
+		memcpy(node->path, node->durable, sizeof(node->path));
+		if (!strncmp(node->path, RUN, sizeof(RUN) - 1))
+			node->path[0] = node->durable[0] = '\0';
+		if (!node->is_synced && sim_chance_of(&files->chance, HALF))
+			node->len = 0;
+		node->is_synced = true;
+	}
+}
+
 void sim_files_lose_power(struct sim_files *files)
 {
 	lose_pages(files, &files->store);
 	lose_pages(files, &files->slow);
 	new_mount(files);
-	for (uint32_t i = 0; i < SIM_NODES_MAX; i++)
-		if (!strncmp(files->nodes[i].path, RUN, sizeof(RUN) - 1))
-			files->nodes[i].path[0] = '\0';
+	lose_names(files);
 }
 
 void sim_files_mount_again(struct sim_files *files)

@@ -19,17 +19,25 @@
 #include "tests/lib/page_cache.h"
 #include "world.h"
 
-#define SIM_FILE_BYTES (UINT64_C(24) << 20)
-#define SIM_FILE_PAGES (SIM_FILE_BYTES / PC_PAGE)
-#define SIM_STORE_PATH "/disk/store"
-#define SIM_SLOW_PATH  "/disk/slow"
-#define SIM_NODES_MAX  64 /* one for each time that the disk is mounted */
-#define SIM_NODE_BYTES 256
-#define SIM_PATH_BYTES 64
+#define SIM_FILE_BYTES	(UINT64_C(24) << 20)
+#define SIM_FILE_PAGES	(SIM_FILE_BYTES / PC_PAGE)
+#define SIM_STORE_PATH	"/disk/store"
+#define SIM_SLOW_PATH	"/disk/slow"
+#define SIM_FENCES_PATH "/disk/fences"
+#define SIM_NODES_MAX	64 /* one for each time that the disk is mounted */
+#define SIM_NODE_BYTES	256
+#define SIM_PATH_BYTES	64
 
-/* A small file. */
+/*
+ * struct sim_node - a small file
+ * @path: its name; "": it has none any more
+ * @durable: the name that it has on the disk, until its folder is synced
+ * @is_synced: what is in it is on the disk
+ */
 struct sim_node {
 	char path[SIM_PATH_BYTES];
+	char durable[SIM_PATH_BYTES];
+	bool is_synced;
 	uint32_t len;
 	uint8_t bytes[SIM_NODE_BYTES];
 };
@@ -124,6 +132,8 @@ int sim_files_sync(struct sim_files *files, uint32_t *since);
 /* The kernel writes something of it back; nobody has asked it to. */
 void sim_file_write_back(struct sim_files *files, struct sim_file *file);
 
+/* What fsync(2) does of the folder of the small files. */
+void sim_files_sync_names(struct sim_files *files);
 void sim_files_lose_power(struct sim_files *files);
 /* Unmounted and mounted again. Context: nobody has them open. */
 void sim_files_mount_again(struct sim_files *files);

@@ -372,6 +372,15 @@ static void acknowledge(struct sim_event *event)
 		schedule_ack(way);
 }
 
+/* ---- networks --------------------------------------------------------------------- */
+
+static uint64_t lost_until_ns[SIM_NETWORKS];
+
+uint32_t sim_network_of(uint16_t port)
+{
+	return port >= SIM_PORT + SIM_NETWORK;
+}
+
 /* ---- connecting ---------------------------------------------------------------- */
 
 void sim_link_answer(struct sim_link *link, uint32_t kind, int error,
@@ -395,12 +404,25 @@ static struct {
 
 static uint64_t squats_until_ns;
 
+/* Until its network is there again. */
+static bool is_put_off(const struct sim_link *link, struct sim_event *event)
+{
+	uint64_t until_ns = lost_until_ns[sim_network_of(link->port)];
+
+	if (sim.now_ns >= until_ns)
+		return false;
+	sim_schedule(event, until_ns);
+	return true;
+}
+
 static void answered(struct sim_event *event)
 {
 	struct sim_link *link =
 		sim_container_of(event, struct sim_link, answer);
 	struct sim_ep *ep = link->end[SIM_CLIENT];
 
+	if (is_put_off(link, event))
+		return;
 	if (link->end[SIM_BRICK]) {
 		overheard.len = link->data_len;
 		memcpy(overheard.data, link->data, link->data_len);
@@ -416,6 +438,8 @@ static void established(struct sim_event *event)
 		sim_container_of(event, struct sim_link, established);
 	struct sim_ep *ep = link->end[SIM_BRICK];
 
+	if (is_put_off(link, event))
+		return;
 	if (ep && !link->is_cut)
 		sim_cm_event(ep->eq, FI_CONNECTED, 0, &ep->fid.fid, NULL, 0,
 			     NULL);
@@ -459,6 +483,8 @@ static void connect_arrives(struct sim_event *event)
 	struct fi_info *info;
 
 	if (!link->end[SIM_CLIENT] || link->is_cut)
+		return;
+	if (is_put_off(link, event))
 		return;
 	if (!pep && sim.now_ns < squats_until_ns) {
 		squat(link);
@@ -530,27 +556,52 @@ static struct sim_link *whole_link(uint32_t which)
 	return NULL;
 }
 
-void sim_link_cut(uint32_t which)
+static void cut(struct sim_link *link)
 {
-	struct sim_link *link = whole_link(which);
-
-	if (!link)
-		return;
 	sim_trace("fabric", "link %u is cut", link->number);
 	sim_link_end(link, sim_chance(LATE_PERMILLE));
 	sim_link_tell(link, SIM_CLIENT, sim.now_ns + sim_below(SILENCE_NS));
 	sim_link_tell(link, SIM_BRICK, sim.now_ns + sim_below(SILENCE_NS));
 }
 
+void sim_link_cut(uint32_t which)
+{
+	struct sim_link *link = whole_link(which);
+
+	if (link)
+		cut(link);
+}
+
+static void hold(struct sim_link *link, uint64_t until_ns)
+{
+	sim_trace("fabric", "link %u is held for %llu us", link->number,
+		  (unsigned long long)((until_ns - sim.now_ns) / SIM_US));
+	link->held_until_ns = until_ns;
+}
+
 void sim_link_hold(uint32_t which, uint64_t until_ns)
 {
 	struct sim_link *link = whole_link(which);
 
-	if (!link)
-		return;
-	sim_trace("fabric", "link %u is held for %llu us", link->number,
+	if (link)
+		hold(link, until_ns);
+}
+
+void sim_network_lose(uint32_t network, uint64_t until_ns, bool cuts)
+{
+	sim_trace("fabric", "network %u is away for %llu us", network,
 		  (unsigned long long)((until_ns - sim.now_ns) / SIM_US));
-	link->held_until_ns = until_ns;
+	lost_until_ns[network] = until_ns;
+	for (uint32_t i = 0; i < SIM_LINKS_MAX; i++) {
+		struct sim_link *link = sim_links[i];
+
+		if (!is_whole(link) || sim_network_of(link->port) != network)
+			continue;
+		if (cuts)
+			cut(link);
+		else
+			hold(link, until_ns);
+	}
 }
 
 void sim_links_lose(const struct sim_host *host)
@@ -571,6 +622,7 @@ void sim_fabric_init(void)
 {
 	overheard.len = 0;
 	squats_until_ns = 0;
+	memset(lost_until_ns, 0, sizeof(lost_until_ns));
 	for (uint32_t i = 0; i < SIM_LINKS_MAX; i++)
 		if (sim_links[i])
 			sim_die("a link has outlived its world");

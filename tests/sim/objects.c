@@ -523,6 +523,11 @@ void __wrap_fi_freeinfo(struct fi_info *info)
 	__real_fi_freeinfo(info);
 }
 
+static uint16_t port_of(const char *service)
+{
+	return (uint16_t)(service ? strtoul(service, NULL, 10) : 0);
+}
+
 static void *loopback(const char *service)
 {
 	struct sockaddr_in *sin = calloc(1, sizeof(*sin));
@@ -530,8 +535,7 @@ static void *loopback(const char *service)
 	if (!sin)
 		sim_die("no memory");
 	sin->sin_family = AF_INET;
-	sin->sin_port =
-		htons((uint16_t)(service ? strtoul(service, NULL, 10) : 0));
+	sin->sin_port = htons(port_of(service));
 	sin->sin_addr.s_addr = htonl(INADDR_LOOPBACK);
 	return sin;
 }
@@ -542,11 +546,14 @@ int __wrap_stcp_choose_getinfo(uint32_t version, const char *node,
 			       const struct fi_info *hints,
 			       struct fi_info **out)
 {
+	static const char *const devices[SIM_NETWORKS] = { SIM_DEVICES };
 	struct sim_thread *current = sim_current;
 	struct fi_info *info;
+	const char *device;
 
 	/* libfabric frees what is in it. */
 	sim_current = NULL;
+	device = devices[sim_network_of(port_of(service))];
 	info = __real_fi_dupinfo(NULL);
 	if (!info)
 		sim_die("no memory");
@@ -563,8 +570,8 @@ int __wrap_stcp_choose_getinfo(uint32_t version, const char *node,
 	info->rx_attr->size = SIM_RX_MAX;
 	info->domain_attr->mr_mode =
 		FI_MR_VIRT_ADDR | FI_MR_ALLOCATED | FI_MR_PROV_KEY;
-	info->domain_attr->name = strdup(SIM_DEVICE);
-	info->fabric_attr->name = strdup(SIM_DEVICE);
+	info->domain_attr->name = strdup(device);
+	info->fabric_attr->name = strdup(device);
 	info->fabric_attr->prov_name = strdup(hints->fabric_attr->prov_name);
 	sim_current = current;
 	*out = __wrap_fi_dupinfo(info);

@@ -239,3 +239,21 @@ void sim_register_read(struct sim_register *r, uint32_t epoch,
 	if (!is_one_of(r, i + 1, serial))
 		settle(r, epoch, i);
 }
+
+void sim_register_seen(const struct sim_register *r, uint64_t floor,
+		       const uint64_t *words)
+{
+	for (uint32_t i = 0; i < r->n_words; i++) {
+		uint64_t serial = words[i] >> (WORD_BITS + REGISTER_BITS);
+
+		if (words[i] == word_of(r, serial, i) && serial >= floor &&
+		    serial <= r->serial)
+			continue;
+		sim_violated(
+			"register %u at 0x%llx, word %u: another host has read %llx, where a flush had covered write %llu",
+			r->number, (unsigned long long)r->va, i,
+			(unsigned long long)words[i],
+			(unsigned long long)floor);
+		return;
+	}
+}

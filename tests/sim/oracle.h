@@ -101,5 +101,11 @@ bool sim_register_look(const struct sim_register *r, const uint64_t *words);
  */
 void sim_register_read(struct sim_register *r, uint32_t epoch,
 		       const uint64_t *words);
+/*
+ * Checks what somebody else has read who shares the block, at any time, of a register
+ * in which no zeros are written. @floor: of what a flush had covered when he began.
+ */
+void sim_register_seen(const struct sim_register *r, uint64_t floor,
+		       const uint64_t *words);
 
 #endif

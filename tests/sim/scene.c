@@ -25,6 +25,9 @@
 #define SMALL_PERMILLE	 150 /* stores that have room to grow */
 #define UNMOUNT_PERMILLE 500
 #define VISITOR_PERMILLE 600 /* of another machine */
+#define SHARED_PERMILLE	 300 /* of the first two disks, if that may be */
+#define NETWORK_PERMILLE 250 /* bricks on two */
+#define KNOWS_PERMILLE	 800 /* disks of those that know of both */
 
 /* ---- the end ---------------------------------------------------------------------- */
 
@@ -189,6 +192,7 @@ static void add_client(struct sim_scene *s, uint32_t i, uint64_t *dice,
 		       enum sim_sharing sharing, uint64_t *quotas)
 {
 	struct sim_brick *brick = &s->bricks[sim_below_of(dice, s->n_bricks)];
+	uint64_t networks = sim.seed ^ (UINT64_C(0xa54ff53a5f1d36f1) + i);
 	struct sim_client_settings c;
 
 	choose_client(dice, &c);
@@ -204,6 +208,10 @@ static void add_client(struct sim_scene *s, uint32_t i, uint64_t *dice,
 		c.quota && sim_chance_of(quotas, 500) ? 0 : c.n_blocks - 1;
 	brick->settings.may_differ[i] =
 		sharing == SIM_SHARES_NOTHING && !brick->settings.is_open;
+	c.port = SIM_PORT + brick->host.process.number +
+		 (brick->settings.has_two_networks &&
+		  sim_chance_of(&networks, 500)) *
+			 SIM_NETWORK;
 	c.lease_ms = brick->settings.lease_ms;
 	c.is_tcp = brick->settings.is_tcp;
 	c.is_nameless = brick->settings.is_open;
@@ -231,18 +239,53 @@ static void make_small(uint64_t *dice, struct sim_disk_settings *d)
 	d->queues = d->queues > 4 ? 4 : d->queues;
 }
 
+/* The second disk writes the blocks of the first one, from another machine. */
+static bool may_share(const struct sim_scene *s, uint32_t at)
+{
+	uint64_t dice = sim.seed ^ UINT64_C(0x510e527fade682d1);
+
+	return at < 2 && s->n_disks > 1 && !s->bricks[0].settings.is_open &&
+	       sim_chance_of(&dice, SHARED_PERMILLE);
+}
+
+/* What a shared disk does not have, and what both have alike. */
+static void make_shared(const struct sim_scene *s, uint32_t at,
+			struct sim_disk_settings *d)
+{
+	const struct sim_disk_settings *first = &s->disks[0].settings;
+
+	d->is_shared = true;
+	d->is_thin = false;
+	d->map_cache = d->retain_mb = d->ro_permille = d->visit_ms = 0;
+	d->is_visited_when_away = d->is_visited_by_itself = false;
+	if (!at)
+		return;
+	d->first_va = first->first_va;
+	d->n_blocks = first->n_blocks;
+	d->grows_to = first->grows_to;
+	d->n_words = first->n_words;
+	d->sector_bytes = first->sector_bytes;
+}
+
 /* As another client, behind the blocks of those that there may be. */
 static void add_disk(struct sim_scene *s, uint32_t at, uint64_t *dice)
 {
 	struct sim_disk *first = &s->disks[0], *machine = NULL;
 	struct sim_brick *brick = &s->bricks[sim_below_of(dice, s->n_bricks)];
+	bool is_shared = may_share(s, at);
 	struct sim_disk_settings d;
 	uint32_t number = s->n_clients + at;
 	uint64_t block = SIM_CLIENTS_MAX * SIM_PLACES + at * DISK_STEP;
+	uint64_t networks = sim.seed ^ (UINT64_C(0xbb67ae8584caa73b) + at);
 
+	if (is_shared)
+		brick = &s->bricks[0];
 	sim_disk_choose(dice, brick->settings.is_tcp, &d);
 	d.lease_ms = brick->settings.lease_ms;
 	d.is_nameless = brick->settings.is_open;
+	d.has_two_networks = brick->settings.has_two_networks &&
+			     !d.is_nameless &&
+			     sim_chance_of(&networks, KNOWS_PERMILLE);
 	d.first_va = block << KFB_BLOCK_SHIFT;
 	if (s->n_disks > 1)
 		make_small(dice, &d);
@@ -254,9 +297,13 @@ static void add_disk(struct sim_scene *s, uint32_t at, uint64_t *dice)
 		d.first_va = -((uint64_t)d.grows_to << KFB_BLOCK_SHIFT);
 	if (!at)
 		sim_disk_choose_losses(dice, &d);
+	if (is_shared)
+		make_shared(s, at, &d);
 	if (at) {
 		d.visit_ms = 0;
-		machine = sim_chance_of(dice, GUEST_PERMILLE) ? first : NULL;
+		machine = is_shared				? NULL
+			  : sim_chance_of(dice, GUEST_PERMILLE) ? first
+								: NULL;
 	}
 	/* The same client, and the same addresses, of another brick. */
 	if (at == 1 && machine && brick != first->brick &&
@@ -270,6 +317,11 @@ static void add_disk(struct sim_scene *s, uint32_t at, uint64_t *dice)
 	s->disks[at].host.process.ended = machine_ended;
 	s->disks[at].scene = s;
 	s->disks[at].brick = brick;
+	if (is_shared && at)
+		sim_cluster_init(&s->cluster, first, &s->disks[at],
+				 CLIENTS_AT + s->n_clients + s->n_disks,
+				 s->n_clients + s->n_disks,
+				 sim.seed ^ UINT64_C(0x9b05688c2b3e6c1f));
 }
 
 /* Somebody of its own machine, or of the next one, who wants its blocks, too. */
@@ -317,6 +369,7 @@ static void choose_people(struct sim_scene *s, uint64_t *dice)
 static void add_bricks(struct sim_scene *s, uint64_t *dice)
 {
 	uint64_t mounts = sim.seed ^ UINT64_C(0x6a09e667f3bcc908);
+	uint64_t networks = sim.seed ^ UINT64_C(0x3c6ef372fe94f82b);
 	struct sim_brick_settings b;
 
 	for (uint32_t i = 0; i < s->n_bricks; i++) {
@@ -324,6 +377,7 @@ static void add_bricks(struct sim_scene *s, uint64_t *dice)
 		b.n_clients = s->n_clients + s->n_disks + 1; /* a squatter */
 		b.is_open = sim_chance_of(dice, OPEN_PERMILLE);
 		b.is_unmounted = sim_chance_of(&mounts, UNMOUNT_PERMILLE);
+		b.has_two_networks = sim_chance_of(&networks, NETWORK_PERMILLE);
 		if (s->n_disks && sim_chance_of(dice, 200))
 			b.mappings = 2;
 		sim_brick_init(&s->bricks[i], i, &b,
@@ -351,6 +405,7 @@ struct sim_scene *sim_scene_new(uint64_t seed, uint64_t faults)
 	add_bricks(s, &dice);
 	for (uint32_t i = 0; i < s->n_clients; i++)
 		add_client(s, i, &dice, sharing, &quotas);
+	s->cluster.brick = NULL;
 	sim_disk_told_init(s);
 	sim_disks_are_nowhere();
 	for (uint32_t i = 0; i < s->n_disks; i++)
@@ -392,6 +447,7 @@ void sim_scene_free(struct sim_scene *s)
 		sim_client_fini(&s->clients[i]);
 	for (uint32_t i = 0; i < s->n_disks; i++)
 		sim_disk_fini(&s->disks[i]);
+	sim_cluster_fini(&s->cluster);
 	for (uint32_t i = 0; i < s->n_bricks; i++)
 		sim_brick_fini(&s->bricks[i]);
 }

@@ -27,6 +27,7 @@ struct sim_scene {
 	struct sim_shared shared;
 	uint32_t n_disks;
 	struct sim_disk disks[SIM_DISKS_MAX];
+	struct sim_cluster cluster;
 	struct sim_faults faults;
 	struct sim_event end;
 	struct sim_event limit;
