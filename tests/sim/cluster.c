@@ -16,7 +16,9 @@
 
 #define RETRY_NS	(20 * SIM_MS)
 #define TIMEOUT_MS	1000
-#define REST_NS		(200 * SIM_MS)
+#define REST_NS		(50 * SIM_MS)
+#define WAIT_NS		(2 * SIM_MS)
+#define WAITS_MAX	200
 #define FENCED_NS	(300 * SIM_MS)
 #define FENCES_PERMILLE 600
 /* Whoever has fenced a host looks at once, or does not look at all. */
@@ -139,6 +141,8 @@ static void watch(struct sim_cluster *c, struct kfbrick *k,
 		sim_die("no memory for who looks at a fenced host");
 	is_seen = looks && !look_at(k, d, &sights[0]);
 	sim_sleep(sim.now_ns + below(c, FENCED_NS));
+	sim_trace(c->name, "looks at %s again: %s", d->name,
+		  is_seen ? "it was seen" : "it was not");
 	if (is_seen && !look_at(k, d, &sights[1]) &&
 	    count_losses(c->brick) == before)
 		compare(d, &sights[0], &sights[1]);
@@ -168,11 +172,20 @@ static struct kfbrick *order(struct sim_cluster *c, struct kfbrick *k,
 	return k;
 }
 
+/* Mostly there is somebody to be kept out, who is about to write. */
+static void wait_for(struct sim_cluster *c, const struct sim_disk *d)
+{
+	for (uint32_t i = 0; i < WAITS_MAX && !d->open && !d->ends; i++)
+		sim_sleep(sim.now_ns + WAIT_NS);
+	sim_sleep(sim.now_ns + below(c, WAIT_NS));
+}
+
 static void fence_one(struct sim_cluster *c)
 {
 	const struct sim_disk *d = c->disks[below(c, 2)];
 	struct kfbrick *k = connect_and_map(c);
 
+	wait_for(c, d);
 	/* From now on there is a reason for its end, until it is attached anew. */
 	c->brick->n_revoked[d->number]++;
 	k = order(c, k, kfbrick_fence, d);

@@ -25,7 +25,7 @@
 #define SMALL_PERMILLE	 150 /* stores that have room to grow */
 #define UNMOUNT_PERMILLE 500
 #define VISITOR_PERMILLE 600 /* of another machine */
-#define SHARED_PERMILLE	 300 /* of the first two disks, if that may be */
+#define SHARED_PERMILLE	 450 /* of the first two disks, if that may be */
 #define NETWORK_PERMILLE 250 /* bricks on two */
 #define KNOWS_PERMILLE	 800 /* disks of those that know of both */
 
