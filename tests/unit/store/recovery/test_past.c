@@ -276,6 +276,41 @@ static void a_start_that_is_refused_forgets_nothing(void **state)
 	assert_new_epoch(sc, 1, "had failed");
 }
 
+/* It is told of a loss, and its sync of that number fails. Return: false: it has fewer. */
+static bool fails_to_start(struct scene *sc, unsigned int n)
+{
+	int ret;
+
+	kill_it(sc);
+	lost_result = -EIO;
+	sc->lm->n_syncs = 0;
+	sc->lm->fails_at = n;
+	ret = try_open(sc, 1);
+	if (ret)
+		assert_int_equal(ret, -EIO);
+	return ret;
+}
+
+/* Until the medium tells for sure what the mark does. */
+static void a_start_whose_sync_fails_leaves_the_mark(void **state)
+{
+	const struct scene *sc = *state;
+	unsigned int n = 0;
+	bool fails;
+
+	do {
+		struct scene other = neighbour_of(sc);
+
+		assert_int_equal(make_store(&other, "other"), 0);
+		fails = fails_to_start(&other, ++n);
+		assert_int_equal(brick_mark_is_set(other.lm->m.mark), fails);
+		brick_mark_clear(other.lm->m.mark);
+		end_store(&other);
+	} while (fails);
+	/* Both copies of the instance's page, and what comes before them. */
+	assert_true(n > 3);
+}
+
 /* The answer is a dead process's: the file system does not repeat it. */
 static void who_is_killed_while_it_asks_forgets_nothing(void **state)
 {
@@ -646,6 +681,7 @@ int main(void)
 		CASE(the_mark_off_the_medium_is_enough),
 		CASE(the_file_system_is_enough),
 		CASE(a_start_that_is_refused_forgets_nothing),
+		CASE(a_start_whose_sync_fails_leaves_the_mark),
 		CASE(who_is_killed_while_it_asks_forgets_nothing),
 		CASE(a_start_that_is_refused_invents_no_loss),
 		CASE(a_start_that_is_refused_marks_the_medium_if_it_must),
