@@ -184,7 +184,7 @@ CLIENT_MUTANTS = {
         "req->op == KFB_OP_MAP && !req->u.map.mapping_id;",
         "req->op == KFB_OP_MAP;", INITIATOR, folder=CORE),
     "late-mapping-stays": Mutant(
-        "sessions", "kfb_initiator_call.c", "i->late[i->n_late++] = mapping_id;", "",
+        "sessions", "kfb_initiator_call.c", "i->late[i->n_late++] = mapping_id;", ";",
         INITIATOR, folder=CORE),
     "call-goes-into-another-session": Mutant(
         "sessions", "kfb_initiator_call.c",
