@@ -189,6 +189,30 @@ struct kfb_client_reply {
 	__u32 n_sessions;
 };
 
+struct kfb_reserve {
+	struct kfb_range range;
+	__u64 key;
+	__u64 new_key;
+	__u8 action; /* KFB_RESERVE_* */
+	__u8 type; /* KFB_RESERVED_* */
+	__u8 flags; /* KFB_RESERVE_IGNORE_KEY */
+};
+
+struct kfb_registrant {
+	__u64 key;
+	__u8 flags; /* KFB_REGISTRANT_* */
+	__u8 name_len;
+	char name[KFB_NAME_MAX + 1]; /* with a NUL at name_len */
+};
+
+struct kfb_reservation {
+	__u32 generation;
+	__u8 type; /* KFB_RESERVED_* */
+	__u64 n_blocks; /* from the address that was asked for */
+	__u32 n_registrants;
+	struct kfb_registrant registrants[KFB_REGISTRANTS_MAX];
+};
+
 struct kfb_event {
 	__u32 kind; /* KFB_EVENT_* */
 	__u32 event_seq;
@@ -213,7 +237,7 @@ struct kfb_request {
 	struct kfb_cookie cookie;
 	union {
 		struct kfb_auth auth;
-		struct kfb_range range; /* ALLOC, FREE */
+		struct kfb_range range; /* ALLOC, FREE, RESERVATION */
 		struct kfb_map map;
 		struct kfb_unmap unmap;
 		struct kfb_list list;
@@ -221,6 +245,7 @@ struct kfb_request {
 		struct kfb_ping ping;
 		struct kfb_fence fence;
 		struct kfb_client_query client;
+		struct kfb_reserve reserve;
 	} u;
 };
 
@@ -230,7 +255,7 @@ struct kfb_request {
  * @status: enum kfb_status; a reply that is not KFB_ST_OK has no body
  * @credits: request credits returned to the client
  * @cookie: the request's; zero in an EVENT
- * @u: the body; ALLOC, FREE, UNMAP, FLUSH, PING and FENCE have none
+ * @u: the body; ALLOC, FREE, UNMAP, FLUSH, PING, FENCE and RESERVE have none
  */
 struct kfb_reply {
 	__u16 op;
@@ -243,6 +268,7 @@ struct kfb_reply {
 		struct kfb_map_reply map;
 		struct kfb_list_reply list;
 		struct kfb_client_reply client;
+		struct kfb_reservation reservation;
 		struct kfb_event event;
 	} u;
 };

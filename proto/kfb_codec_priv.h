@@ -60,12 +60,14 @@ extern const struct kfb_request_form kfb_flush_request_form;
 extern const struct kfb_request_form kfb_ping_request_form;
 extern const struct kfb_request_form kfb_fence_request_form;
 extern const struct kfb_request_form kfb_client_request_form;
+extern const struct kfb_request_form kfb_reserve_request_form;
 
 extern const struct kfb_reply_form kfb_auth_reply_form;
 extern const struct kfb_reply_form kfb_info_reply_form;
 extern const struct kfb_reply_form kfb_map_reply_form;
 extern const struct kfb_reply_form kfb_list_reply_form;
 extern const struct kfb_reply_form kfb_client_reply_form;
+extern const struct kfb_reply_form kfb_reservation_reply_form;
 extern const struct kfb_reply_form kfb_event_form;
 /* The reply of an error, and of an op that returns nothing. */
 extern const struct kfb_reply_form kfb_empty_reply_form;

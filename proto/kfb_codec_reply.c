@@ -362,6 +362,114 @@ static void kfb_reply_client_put(const struct kfb_reply *reply, __u8 *body)
 	memcpy(body, &w, sizeof(w));
 }
 
+static __u32 kfb_reply_reservation_count(const struct kfb_reply *reply)
+{
+	return reply->u.reservation.n_registrants;
+}
+
+/* How many registrants hold a reservation of this type? */
+static __u32 kfb_reply_holders(__u8 type, __u32 n_registrants)
+{
+	switch (type) {
+	case KFB_RESERVED_NONE:
+		return 0;
+	case KFB_RESERVED_WRITE_EXCLUSIVE_ALL_REGS:
+	case KFB_RESERVED_EXCLUSIVE_ACCESS_ALL_REGS:
+		return n_registrants;
+	default:
+		return 1;
+	}
+}
+
+static _Bool kfb_reply_reservation_ok(const struct kfb_reply *reply)
+{
+	const struct kfb_reservation *r = &reply->u.reservation;
+	__u32 n_holders = 0, i;
+
+	if (r->n_registrants > KFB_REGISTRANTS_MAX ||
+	    r->type > KFB_RESERVED_LAST || (r->type && !r->n_registrants) ||
+	    !r->n_blocks != !r->n_registrants)
+		return 0;
+	for (i = 0; i < r->n_registrants; i++) {
+		const struct kfb_registrant *one = &r->registrants[i];
+
+		if (!one->key || !one->name_len ||
+		    !kfb_name_ok(one->name, one->name_len) ||
+		    one->flags & ~KFB_REGISTRANT_FLAGS)
+			return 0;
+		n_holders += !!(one->flags & KFB_REGISTRANT_HOLDER);
+	}
+	return n_holders == kfb_reply_holders(r->type, r->n_registrants);
+}
+
+static int kfb_reply_registrant_get(const __u8 *raw, struct kfb_registrant *one)
+{
+	struct kfb_wire_registrant w;
+
+	memcpy(&w, raw, sizeof(w));
+	if (!kfb_codec_is_zero(w.reserved, sizeof(w.reserved)))
+		return -EBADMSG;
+	one->key = kfb_get_le64(&w.key);
+	one->flags = w.flags;
+	one->name_len = w.name_len;
+	return kfb_codec_get_name(w.name, w.name_len, one->name);
+}
+
+static int kfb_reply_reservation_get(const __u8 *body, __u32 len,
+				     struct kfb_reply *reply)
+{
+	struct kfb_reservation *r = &reply->u.reservation;
+	struct kfb_wire_reservation w;
+	__u32 n, i;
+	int rc;
+
+	memcpy(&w, body, sizeof(w));
+	n = kfb_get_le32(&w.n_registrants);
+	if (n > KFB_REGISTRANTS_MAX ||
+	    len != sizeof(w) + n * sizeof(struct kfb_wire_registrant) ||
+	    !kfb_codec_is_zero(w.reserved0, sizeof(w.reserved0)) ||
+	    kfb_get_le32(&w.reserved1))
+		return -EBADMSG;
+	r->generation = kfb_get_le32(&w.generation);
+	r->type = w.type;
+	r->n_blocks = kfb_get_le64(&w.n_blocks);
+	r->n_registrants = n;
+	body += sizeof(w);
+	for (i = 0; i < n; i++, body += sizeof(struct kfb_wire_registrant)) {
+		rc = kfb_reply_registrant_get(body, &r->registrants[i]);
+		if (rc)
+			return rc;
+	}
+	return 0;
+}
+
+static void kfb_reply_reservation_put(const struct kfb_reply *reply, __u8 *body)
+{
+	const struct kfb_reservation *r = &reply->u.reservation;
+	struct kfb_wire_reservation w;
+	__u32 i;
+
+	memset(&w, 0, sizeof(w));
+	kfb_put_le32(&w.generation, r->generation);
+	w.type = r->type;
+	kfb_put_le32(&w.n_registrants, r->n_registrants);
+	kfb_put_le64(&w.n_blocks, r->n_blocks);
+	memcpy(body, &w, sizeof(w));
+	body += sizeof(w);
+	for (i = 0; i < r->n_registrants; i++) {
+		const struct kfb_registrant *one = &r->registrants[i];
+		struct kfb_wire_registrant raw;
+
+		memset(&raw, 0, sizeof(raw));
+		kfb_put_le64(&raw.key, one->key);
+		raw.flags = one->flags;
+		raw.name_len = one->name_len;
+		memcpy(raw.name, one->name, one->name_len);
+		memcpy(body, &raw, sizeof(raw));
+		body += sizeof(raw);
+	}
+}
+
 static _Bool kfb_reply_event_ok(const struct kfb_reply *reply)
 {
 	const struct kfb_event *event = &reply->u.event;
@@ -464,6 +572,12 @@ const struct kfb_reply_form kfb_client_reply_form = {
 	kfb_reply_client_ok,
 	kfb_reply_client_get,
 	kfb_reply_client_put
+};
+
+const struct kfb_reply_form kfb_reservation_reply_form = {
+	sizeof(struct kfb_wire_reservation), sizeof(struct kfb_wire_registrant),
+	kfb_reply_reservation_count,	     kfb_reply_reservation_ok,
+	kfb_reply_reservation_get,	     kfb_reply_reservation_put
 };
 
 const struct kfb_reply_form kfb_event_form = { sizeof(struct kfb_wire_event),

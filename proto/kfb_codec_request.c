@@ -325,6 +325,63 @@ static void kfb_request_client_put(const struct kfb_request *req, __u8 *body)
 _Static_assert(sizeof(struct kfb_wire_client) == sizeof(struct kfb_wire_fence),
 	       "one form");
 
+static _Bool kfb_request_reserve_ok(const struct kfb_request *req)
+{
+	const struct kfb_reserve *r = &req->u.reserve;
+
+	if (r->type > KFB_RESERVED_LAST || r->flags & ~KFB_RESERVE_IGNORE_KEY)
+		return 0;
+	switch (r->action) {
+	case KFB_RESERVE_REGISTER:
+		return !r->type && !(r->flags && r->key);
+	case KFB_RESERVE_CLEAR:
+		return !r->type && !r->flags && !r->new_key;
+	case KFB_RESERVE_RESERVE:
+	case KFB_RESERVE_RELEASE:
+		return r->type && !r->flags && !r->new_key;
+	case KFB_RESERVE_PREEMPT:
+	case KFB_RESERVE_PREEMPT_ABORT:
+		return r->type && !r->flags;
+	default:
+		return 0;
+	}
+}
+
+static int kfb_request_reserve_get(const __u8 *body, __u32 len,
+				   struct kfb_request *req)
+{
+	struct kfb_reserve *r = &req->u.reserve;
+	struct kfb_wire_reserve w;
+
+	memcpy(&w, body, sizeof(w));
+	if (!kfb_codec_is_zero(w.reserved, sizeof(w.reserved)))
+		return -EBADMSG;
+	r->range.va = kfb_get_le64(&w.va);
+	r->range.n_blocks = kfb_get_le64(&w.n_blocks);
+	r->key = kfb_get_le64(&w.key);
+	r->new_key = kfb_get_le64(&w.new_key);
+	r->action = w.action;
+	r->type = w.type;
+	r->flags = w.flags;
+	return 0;
+}
+
+static void kfb_request_reserve_put(const struct kfb_request *req, __u8 *body)
+{
+	const struct kfb_reserve *r = &req->u.reserve;
+	struct kfb_wire_reserve w;
+
+	memset(&w, 0, sizeof(w));
+	kfb_put_le64(&w.va, r->range.va);
+	kfb_put_le64(&w.n_blocks, r->range.n_blocks);
+	kfb_put_le64(&w.key, r->key);
+	kfb_put_le64(&w.new_key, r->new_key);
+	w.action = r->action;
+	w.type = r->type;
+	w.flags = r->flags;
+	memcpy(body, &w, sizeof(w));
+}
+
 const struct kfb_request_form kfb_auth_request_form = {
 	sizeof(struct kfb_wire_auth),
 	0,
@@ -395,6 +452,15 @@ const struct kfb_request_form kfb_client_request_form = {
 	kfb_request_client_ok,
 	kfb_request_client_get,
 	kfb_request_client_put
+};
+
+const struct kfb_request_form kfb_reserve_request_form = {
+	sizeof(struct kfb_wire_reserve),
+	0,
+	NULL,
+	kfb_request_reserve_ok,
+	kfb_request_reserve_get,
+	kfb_request_reserve_put
 };
 
 static const struct kfb_request_form *kfb_request_form_of(__u16 op)

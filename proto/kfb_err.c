@@ -90,6 +90,11 @@ static const struct status_entry kfb_statuses[KFB_ST_LAST + 1] = {
 		"this client is fenced: the brick keeps it out until it is "
 		"admitted again",
 	},
+	[KFB_ST_CONFLICT] = {
+		-EBADE,
+		"a persistent reservation of the range is in the way, or the "
+		"client has not registered that key",
+	},
 };
 
 int kfb_status_to_errno(__u16 status)

@@ -27,7 +27,8 @@ enum kfb_status {
 	KFB_ST_NO_MEMORY = 15, /* ENOMEM: registration or memory failed */
 	KFB_ST_MALFORMED = 16, /* EBADMSG: only in a REJECT */
 	KFB_ST_FENCED = 17, /* EKEYREVOKED: only of AUTH */
-	KFB_ST_LAST = KFB_ST_FENCED
+	KFB_ST_CONFLICT = 18, /* EBADE: a persistent reservation forbids it */
+	KFB_ST_LAST = KFB_ST_CONFLICT
 };
 
 /**

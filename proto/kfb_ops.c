@@ -78,6 +78,18 @@ static const struct kfb_op kfb_ops[KFB_OP_LAST + 1] = {
 		.request = &kfb_client_request_form,
 		.reply = &kfb_client_reply_form,
 	},
+	[KFB_OP_RESERVE] = {
+		.name = "RESERVE", .label = "reserve",
+		.traits = KFB_OP_NOT_STOPPING,
+		.request = &kfb_reserve_request_form,
+		.reply = &kfb_empty_reply_form,
+	},
+	[KFB_OP_RESERVATION] = {
+		.name = "RESERVATION", .label = "reservation",
+		.traits = KFB_OP_RECOMPUTED,
+		.request = &kfb_range_request_form,
+		.reply = &kfb_reservation_reply_form,
+	},
 };
 
 const struct kfb_op *kfb_op(__u16 op)

@@ -106,20 +106,22 @@ struct kfb_wire_reject {
 };
 
 /* Operations. A reply carries the request's number with KFB_OP_REPLY set. */
-#define KFB_OP_AUTH   1
-#define KFB_OP_INFO   2
-#define KFB_OP_ALLOC  3
-#define KFB_OP_FREE   4
-#define KFB_OP_MAP    5
-#define KFB_OP_UNMAP  6
-#define KFB_OP_LIST   7
-#define KFB_OP_FLUSH  8
-#define KFB_OP_PING   9
-#define KFB_OP_EVENT  10 /* brick to client; PING or UNMAP acknowledges it */
-#define KFB_OP_FENCE  11 /* of who has the role fencer */
-#define KFB_OP_CLIENT 12 /* likewise */
-#define KFB_OP_LAST   12
-#define KFB_OP_REPLY  0x8000
+#define KFB_OP_AUTH	   1
+#define KFB_OP_INFO	   2
+#define KFB_OP_ALLOC	   3
+#define KFB_OP_FREE	   4
+#define KFB_OP_MAP	   5
+#define KFB_OP_UNMAP	   6
+#define KFB_OP_LIST	   7
+#define KFB_OP_FLUSH	   8
+#define KFB_OP_PING	   9
+#define KFB_OP_EVENT	   10 /* brick to client; PING or UNMAP acknowledges it */
+#define KFB_OP_FENCE	   11 /* of who has the role fencer */
+#define KFB_OP_CLIENT	   12 /* likewise */
+#define KFB_OP_RESERVE	   13 /* changes keys and reservation of a range */
+#define KFB_OP_RESERVATION 14 /* asks for them */
+#define KFB_OP_LAST	   14
+#define KFB_OP_REPLY	   0x8000
 
 struct kfb_wire_header {
 	__le16 op;
@@ -370,6 +372,60 @@ struct kfb_wire_client_reply {
 	__le32 n_sessions; /* also those that are ending */
 };
 
+/* What RESERVE does: the service actions of SPC-4. */
+#define KFB_RESERVE_REGISTER	  1 /* the client's key becomes new_key; 0: none */
+#define KFB_RESERVE_RESERVE	  2
+#define KFB_RESERVE_RELEASE	  3
+#define KFB_RESERVE_PREEMPT	  4 /* whoever has new_key loses it */
+#define KFB_RESERVE_PREEMPT_ABORT 5 /* ... and all that it has mapped there */
+#define KFB_RESERVE_CLEAR	  6
+
+/* A flag of REGISTER: whatever key the client has. */
+#define KFB_RESERVE_IGNORE_KEY (1U << 0)
+
+/* The types of a reservation, numbered as in Linux' linux/pr.h. */
+#define KFB_RESERVED_NONE		       0
+#define KFB_RESERVED_WRITE_EXCLUSIVE	       1
+#define KFB_RESERVED_EXCLUSIVE_ACCESS	       2
+#define KFB_RESERVED_WRITE_EXCLUSIVE_REG_ONLY  3
+#define KFB_RESERVED_EXCLUSIVE_ACCESS_REG_ONLY 4
+#define KFB_RESERVED_WRITE_EXCLUSIVE_ALL_REGS  5
+#define KFB_RESERVED_EXCLUSIVE_ACCESS_ALL_REGS 6
+#define KFB_RESERVED_LAST		       6
+
+struct kfb_wire_reserve {
+	__le64 va;
+	__le64 n_blocks;
+	__le64 key; /* the client's; 0 when it has none, or IGNORE_KEY */
+	__le64 new_key; /* of REGISTER and PREEMPT; else 0 */
+	__u8 action; /* KFB_RESERVE_* */
+	__u8 type; /* KFB_RESERVED_*; NONE of REGISTER and CLEAR */
+	__u8 flags; /* KFB_RESERVE_IGNORE_KEY */
+	__u8 reserved[5];
+};
+
+#define KFB_REGISTRANTS_MAX 64
+
+struct kfb_wire_reservation {
+	__le32 generation; /* changes with the keys */
+	__u8 type; /* KFB_RESERVED_* */
+	__u8 reserved0[3];
+	__le32 n_registrants;
+	__le32 reserved1;
+	__le64 n_blocks; /* that it covers; 0 without registrants */
+};
+
+#define KFB_REGISTRANT_HOLDER (1U << 0) /* it holds the reservation */
+#define KFB_REGISTRANT_FLAGS  0x1U
+
+struct kfb_wire_registrant {
+	__le64 key; /* not 0 */
+	__u8 flags; /* KFB_REGISTRANT_* */
+	__u8 name_len; /* not 0 */
+	__u8 reserved[6];
+	__u8 name[KFB_NAME_MAX]; /* zero padded */
+};
+
 #define KFB_EVENT_LEASE	      1 /* the lease is about to end */
 #define KFB_EVENT_RECALL      2 /* unmap this mapping, if possible */
 #define KFB_EVENT_SHUTDOWN    3
@@ -422,7 +478,17 @@ KFB_WIRE_SIZE(kfb_wire_ping, 8);
 KFB_WIRE_SIZE(kfb_wire_fence, 48);
 KFB_WIRE_SIZE(kfb_wire_client, 48);
 KFB_WIRE_SIZE(kfb_wire_client_reply, 56);
+KFB_WIRE_SIZE(kfb_wire_reserve, 40);
+KFB_WIRE_SIZE(kfb_wire_reservation, 24);
+KFB_WIRE_SIZE(kfb_wire_registrant, 56);
 KFB_WIRE_SIZE(kfb_wire_event, 40);
+
+_Static_assert(sizeof(struct kfb_wire_header) +
+			       sizeof(struct kfb_wire_reservation) +
+			       KFB_REGISTRANTS_MAX *
+				       sizeof(struct kfb_wire_registrant) <=
+		       KFB_REPLY_MAX_BYTES,
+	       "registrants over budget");
 
 /* What of the private data belongs to the message and to the transcripts. */
 #define KFB_HELLO_BYTES	 44

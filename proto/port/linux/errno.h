@@ -20,6 +20,7 @@
 #define ENOSPC		28
 #define EDOM		33
 #define ERANGE		34
+#define EBADE		52
 #define ENODATA		61
 #define EPROTO		71
 #define EBADMSG		74

@@ -346,10 +346,10 @@ static void a_replayed_auth_is_rejected(void **state)
 
 static void ops_before_auth_are_denied(void **state)
 {
-	static const uint16_t ops[] = {
-		KFB_OP_INFO, KFB_OP_ALLOC, KFB_OP_LIST,
-		KFB_OP_PING, KFB_OP_FENCE, KFB_OP_CLIENT
-	};
+	static const uint16_t ops[] = { KFB_OP_INFO,	KFB_OP_ALLOC,
+					KFB_OP_LIST,	KFB_OP_PING,
+					KFB_OP_FENCE,	KFB_OP_CLIENT,
+					KFB_OP_RESERVE, KFB_OP_RESERVATION };
 	struct raw_session s;
 	struct kfb_hello hello;
 	uint16_t status;
@@ -370,6 +370,8 @@ static void ops_before_auth_are_denied(void **state)
 				(struct kfb_fence){ 1, "b", KFB_FENCE_EVICT };
 		if (ops[i] == KFB_OP_CLIENT)
 			req.u.client.which = KFB_CLIENT_AFTER;
+		if (ops[i] == KFB_OP_RESERVE)
+			req.u.reserve.action = KFB_RESERVE_REGISTER;
 		expect(&s, &req, KFB_ST_DENIED);
 	}
 	raw_session_close(&s);

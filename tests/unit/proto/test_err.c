@@ -42,6 +42,7 @@ static const struct status statuses[] = {
 	{ ENOMEM, "ENOMEM", "NO_MEMORY" },
 	{ EBADMSG, "EBADMSG", "MALFORMED" },
 	{ EKEYREVOKED, "EKEYREVOKED", "FENCED" },
+	{ EBADE, "EBADE", "CONFLICT" },
 };
 
 #define N_STATUSES (sizeof(statuses) / sizeof(statuses[0]))

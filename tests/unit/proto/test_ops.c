@@ -70,11 +70,12 @@ static void traits_are_those_of_the_protocol(void **state)
 			 BIT(KFB_OP_UNMAP) | BIT(KFB_OP_PING));
 	assert_int_equal(those(KFB_OP_RECOMPUTED),
 			 BIT(KFB_OP_INFO) | BIT(KFB_OP_MAP) | BIT(KFB_OP_LIST) |
-				 BIT(KFB_OP_PING) | BIT(KFB_OP_CLIENT));
+				 BIT(KFB_OP_PING) | BIT(KFB_OP_CLIENT) |
+				 BIT(KFB_OP_RESERVATION));
 	assert_int_equal(those(KFB_OP_NOT_STOPPING),
 			 BIT(KFB_OP_AUTH) | BIT(KFB_OP_ALLOC) |
 				 BIT(KFB_OP_FREE) | BIT(KFB_OP_MAP) |
-				 BIT(KFB_OP_FENCE));
+				 BIT(KFB_OP_FENCE) | BIT(KFB_OP_RESERVE));
 }
 
 static void an_event_is_no_request(void **state)
@@ -99,7 +100,8 @@ static void some_good_replies_are_a_status_only(void **state)
 			kfb_op_has_reply_body(op),
 			op == KFB_OP_AUTH || op == KFB_OP_INFO ||
 				op == KFB_OP_MAP || op == KFB_OP_LIST ||
-				op == KFB_OP_EVENT || op == KFB_OP_CLIENT);
+				op == KFB_OP_EVENT || op == KFB_OP_CLIENT ||
+				op == KFB_OP_RESERVATION);
 }
 
 static void a_request_keeps_the_event_that_it_acknowledges(void **state)
