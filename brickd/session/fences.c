@@ -3,18 +3,15 @@
 #include "brickd/session/fences.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <inttypes.h>
-#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/file.h>
 #include <unistd.h>
 
 #include "brickd/base/log.h"
+#include "brickd/base/state_file.h"
 
-#define FILE_MODE  0600
 #define LINE_BYTES 128
 #define ADMITTED   " admitted"
 
@@ -128,56 +125,9 @@ int brick_fences_text(const struct brick_fences *f, const char *name,
 	return 0;
 }
 
-static int write_fences(int fd, const char *text, size_t len)
-{
-	while (len) {
-		ssize_t n = write(fd, text, len);
-
-		if (n < 0 && errno != EINTR)
-			return -errno;
-		if (n > 0) {
-			text += n;
-			len -= (size_t)n;
-		}
-	}
-	return fsync(fd) ? -errno : 0;
-}
-
-/* A name is durable when its folder is. */
-static int sync_folder(const char *path)
-{
-	char dir[PATH_MAX];
-	int fd, rc;
-
-	snprintf(dir, sizeof(dir), "%.*s", (int)(strrchr(path, '/') - path) + 1,
-		 path);
-	fd = open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	if (fd < 0)
-		return -errno;
-	rc = fsync(fd) ? -errno : 0;
-	close(fd);
-	return rc;
-}
-
 int brick_fences_write(const char *path, const char *text)
 {
-	char fresh[PATH_MAX];
-	int fd, rc;
-
-	if (snprintf(fresh, sizeof(fresh), "%s.new", path) >= PATH_MAX)
-		return -ENAMETOOLONG;
-	fd = open(fresh, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW,
-		  FILE_MODE);
-	if (fd < 0)
-		return -errno;
-	rc = write_fences(fd, text, strlen(text));
-	if (close(fd) && !rc)
-		rc = -errno;
-	if (!rc && rename(fresh, path))
-		rc = -errno;
-	if (!rc)
-		rc = sync_folder(path);
-	return rc;
+	return brick_state_file_replace(path, text);
 }
 
 /* A line without an end is not one that brickd wrote. */
@@ -266,34 +216,6 @@ static int rewrite_fences(const struct brick_fences *f, char *err,
 	return rc;
 }
 
-/*
- * Two that replace one file undo each other's fences. The file itself is another
- * one after each change, so that the lock is that of one beside it, which stays.
- */
-static int lock_fences(struct brick_fences *f, char *err, size_t err_len)
-{
-	char path[PATH_MAX];
-	int rc;
-
-	errno = ENAMETOOLONG;
-	if (snprintf(path, sizeof(path), "%s.lock", f->path) < PATH_MAX)
-		f->lock_fd =
-			open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW,
-			     FILE_MODE);
-	if (f->lock_fd >= 0 && !flock(f->lock_fd, LOCK_EX | LOCK_NB))
-		return 0;
-	rc = -errno;
-	if (rc == -EWOULDBLOCK)
-		snprintf(err, err_len,
-			 "fences: %s is in use by another brickd: give each "
-			 "brick a file of its own, or stop that one",
-			 f->path);
-	else
-		snprintf(err, err_len, "fences: %s.lock: %s", f->path,
-			 strerror(-rc));
-	return rc;
-}
-
 int brick_fences_open(struct brick_fences *f, const char *path, char *err,
 		      size_t err_len)
 {
@@ -303,7 +225,7 @@ int brick_fences_open(struct brick_fences *f, const char *path, char *err,
 	f->lock_fd = -1;
 	if (!path)
 		return 0;
-	rc = lock_fences(f, err, err_len);
+	rc = brick_state_file_lock(path, "fences", &f->lock_fd, err, err_len);
 	if (!rc)
 		rc = read_fences(f, err, err_len);
 	if (!rc)

@@ -58,8 +58,8 @@ BRICKD_MUTANTS = {
         "\tbrick_sessions_evict(all, op->req.u.fence.name, KFB_EVICTED_FENCED, 0);\n", "",
         PLAIN + "fencing:Fencing.test_nothing_of_a_running_writer_lands_after_the_answer", folder=OP),
     "fence-answered-before-it-is-written": Mutant(
-        "fences", "fences.c", "\tif (!rc && rename(fresh, path))\n\t\trc = -errno;\n", "",
-        PLAIN + "fencing:Fencing.test_who_is_fenced_is_told_and_kept_out_until_it_is_admitted", folder=SESSION),
+        "fences", "state_file.c", "\tif (!rc && rename(fresh, path))\n\t\trc = -errno;\n", "",
+        PLAIN + "fencing:Fencing.test_who_is_fenced_is_told_and_kept_out_until_it_is_admitted", folder=BASE),
     "fence-that-failed-is-in-the-table": Mutant(
         "fences", "op_fence.c", "if (op->error) {", "if (op->error == 1) {",
         FENCING + "test_what_cannot_be_written_down_is_no_fence", folder=OP),
