@@ -127,6 +127,7 @@ extern const struct ctl_command ctl_cmd_map;
 extern const struct ctl_command ctl_cmd_ping;
 extern const struct ctl_command ctl_cmd_read;
 extern const struct ctl_command ctl_cmd_reattach;
+extern const struct ctl_command ctl_cmd_reserve;
 extern const struct ctl_command ctl_cmd_sessions;
 extern const struct ctl_command ctl_cmd_stats;
 extern const struct ctl_command ctl_cmd_top;

@@ -741,5 +741,6 @@ void kfbrick_accept_losses(struct kfbrick *k);
 #include "kfbrick_event.h"
 #include "kfbrick_fence.h"
 #include "kfbrick_path.h"
+#include "kfbrick_reserve.h"
 
 #endif

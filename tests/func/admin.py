@@ -326,7 +326,7 @@ class Json(AdminTest):
             "map": ["0x0+1", "--hold", "0"], "list": ["mine"], "write": ["0x0"],
             "ping": ["-c", "1"], "bench": ["8M+1", "-c", "1"], "free": ["0x0+1"],
             "sessions": [], "stats": [], "top": [], "evict": ["--all", "a"], "tier": [],
-            "fence": ["b"], "admit": ["b"], "clients": [],
+            "fence": ["b"], "admit": ["b"], "clients": [], "reserve": ["show", "0x0+1"],
             # No block begins there, should the kernel's driver be here.
             "unmap": ["1"], "doctor": ["--store", new],
             "attach": ["--size", "1G", "--base", "1"],

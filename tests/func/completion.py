@@ -135,6 +135,11 @@ class Completion(lab.FuncTest):
             self.completes(["alice", "bob"], command, "")
             self.completes(["bob"], command, "b")
 
+    def test_actions_and_types_of_reservations_are_offered(self):
+        self.completes(["register", "release", "reserve"], "reserve", "re")
+        self.completes(["exclusive-access", "exclusive-access-all-regs",
+                        "exclusive-access-reg-only"], "reserve", "reserve", "0x0+1", "--type", "e")
+
     def test_who_cannot_be_asked_says_nothing_and_takes_no_time(self):
         self.b.stop()
         begun = time.monotonic()

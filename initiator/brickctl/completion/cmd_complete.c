@@ -235,6 +235,10 @@ static const struct {
 	{ .value = "OP", .words = "read write durable" },
 	{ .value = "PATH", .offer = offer_files },
 	{ .value = "STORE", .offer = offer_files },
+	{ .value = "TYPE",
+	  .words = "write-exclusive exclusive-access write-exclusive-reg-only "
+		   "exclusive-access-reg-only write-exclusive-all-regs "
+		   "exclusive-access-all-regs" },
 	{ .value = "URL", .offer = offer_bricks },
 	{ .value = "WHAT", .words = "client session" },
 	{ .value = "WHEN", .words = "never io-error" },
@@ -290,6 +294,15 @@ static void offer_tier(const struct completion *c)
 		offer_ranges(c);
 }
 
+/* The word behind one of reserve's. */
+static void offer_reserve(const struct completion *c)
+{
+	if (!c->n_words)
+		offer_all(c, "register reserve release preempt clear show");
+	else
+		offer_ranges(c);
+}
+
 static const struct {
 	const char *command;
 	int n; /* words that it completes */
@@ -311,6 +324,7 @@ static const struct {
 	{ "map", 1, NULL, offer_ranges },
 	{ "read", 1, NULL, offer_addresses },
 	{ "reattach", 1, NULL, offer_disks },
+	{ "reserve", 2, NULL, offer_reserve },
 	{ "tier", 2, NULL, offer_tier },
 	{ "unmap", 1, NULL, offer_mappings },
 	{ "write", 1, NULL, offer_addresses },

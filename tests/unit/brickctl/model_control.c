@@ -290,6 +290,32 @@ int kfbrick_next_client(struct kfbrick *k, const char *after,
 	return 0;
 }
 
+int kfbrick_reserve(struct kfbrick *k, const struct kfbrick_reserve *want)
+{
+	return model_enter("reserve",
+			   "%u type %u key %" PRIu64 " new %" PRIu64
+			   " flags %u",
+			   want->action, want->type, want->key, want->new_key,
+			   want->flags);
+}
+
+/* "one" and "two" have registered, and "two" holds it. */
+int kfbrick_get_reservation(struct kfbrick *k, uint64_t va, uint64_t n_blocks,
+			    struct kfbrick_reservation *r)
+{
+	int err = model_enter("get_reservation", "-");
+
+	if (err)
+		return err;
+	r->n_blocks = 4;
+	r->generation = 7;
+	r->type = KFBRICK_RESERVED_WRITE_EXCLUSIVE_REG_ONLY;
+	r->n_registrants = 2;
+	r->registrants[0] = (struct kfbrick_registrant){ 1, "one", 0 };
+	r->registrants[1] = (struct kfbrick_registrant){ 42, "two", 1 };
+	return 0;
+}
+
 /* MODEL_EVENT: a kind, once; MODEL_CAUSE: of an eviction. */
 int kfbrick_next_event(struct kfbrick *k, struct kfbrick_event *event)
 {

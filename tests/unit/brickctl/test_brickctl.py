@@ -22,14 +22,15 @@ COMMAND_S = 60
 SCHEMA = 1
 COMMANDS = ("keygen", "format", "check", "grow", "info", "alloc", "free", "map", "unmap",
             "list", "read", "write", "ping", "sessions", "stats", "top", "evict", "fence",
-            "admit", "clients", "tier", "bench", "doctor", "attach", "detach", "reattach",
+            "admit", "clients", "reserve", "tier", "bench", "doctor", "attach", "detach", "reattach",
             "attached", "complete")
 ATTACH = ("attach", "verbs://127.0.0.1", "--size", "1")
 # The shortest command line of each command that talks to a brick.
 TALKS = {"info": (), "alloc": ("0x0+1",), "free": ("0x0+1",), "map": ("0x0+1",),
          "unmap": ("1",), "list": (), "read": ("0", "--length", "1"),
          "write": ("0",), "ping": (), "bench": ("0x0+1", "-c", "1"),
-         "fence": ("one",), "admit": ("one",), "clients": ()}
+         "fence": ("one",), "admit": ("one",), "clients": (),
+         "reserve": ("show", "0x0+1")}
 
 
 def read_json(text):
@@ -631,6 +632,45 @@ class Map(Case):
         for words, call in ((), "next_client@2"), (("one",), "get_client"):
             self.fails(REFUSED, "role = fencer", "clients", *words,
                        MODEL_FAIL=f"{call}={errno.EACCES}")
+
+    def test_a_reservation_is_what_was_asked_for(self):
+        key = ("--key", "0x2a")
+        kind = ("--type", "exclusive-access-all-regs")
+        for words, options, done, sent in (
+                ("register", ("--new-key", "7"), "registered", "1 type 0 key 0 new 7 flags 0"),
+                ("register", (*key, "--new-key", "0"), "registered", "1 type 0 key 42 new 0 flags 0"),
+                ("register", ("--ignore-key", "--new-key", "7"), "registered",
+                 "1 type 0 key 0 new 7 flags 1"),
+                ("reserve", (*key, *kind), "reserved", "2 type 6 key 42 new 0 flags 0"),
+                ("release", (*key, *kind), "released", "3 type 6 key 42 new 0 flags 0"),
+                ("preempt", (*key, *kind, "--victim", "9"), "preempted",
+                 "4 type 6 key 42 new 9 flags 0"),
+                ("preempt", (*key, *kind, "--victim", "9", "--abort"), "preempted",
+                 "5 type 6 key 42 new 9 flags 0"),
+                ("clear", key, "cleared", "6 type 0 key 42 new 0 flags 0")):
+            self.assertEqual(self.ok("reserve", words, "2M+4", *options), f"2M+4 {done}\n".encode())
+            self.assertEqual(self.log("reserve")[-1], sent)
+            self.assertEqual(read_json(self.ok("--json", "reserve", words, "2M+4", *options)),
+                             {"done": done, "va": "0x200000", "n_blocks": 4})
+        for error in errno.ECONNRESET, errno.ETIMEDOUT, errno.ENOTCONN, errno.ECONNABORTED:
+            self.fails(UNKNOWN, "reserve show VA+N says", "reserve", "clear", "0x0+1", *key,
+                       MODEL_FAIL=f"reserve={error}")
+            self.fails(UNREACHED, "ask again", "reserve", "show", "0x0+1",
+                       MODEL_FAIL=f"get_reservation={error}")
+        for error, said in ((errno.EBADE, "who has which key"),
+                            (errno.EOPNOTSUPP, "reservations = PATH")):
+            self.fails(REFUSED, said, "reserve", "clear", "0x0+1", *key,
+                       MODEL_FAIL=f"reserve={error}")
+
+    def test_a_reservation_is_shown(self):
+        self.assertEqual(self.ok("reserve", "show", "0x0+4"),
+                         b"type write-exclusive-reg-only\nblocks 4\ngeneration 7\n"
+                         b"key 0x1 one\nkey 0x2a two holder\n")
+        self.assertEqual(read_json(self.ok("--json", "reserve", "show", "0x0+4")),
+                         {"va": "0x0", "n_blocks": 4, "type": "write-exclusive-reg-only",
+                          "generation": 7,
+                          "registrants": [{"client": "one", "key": "0x1", "holder": False},
+                                          {"client": "two", "key": "0x2a", "holder": True}]})
 
     def test_list_mine_names_what_unmap_ends(self):
         process = self.start("map", "2M+2")

@@ -237,6 +237,19 @@ static void answer_body(struct fake_brick *b, const struct kfb_request *req,
 			.n_sessions = 2,
 		};
 		break;
+	case KFB_OP_RESERVATION:
+		/* The same everywhere. */
+		reply->u.reservation = (struct kfb_reservation){
+			.generation = 3,
+			.type = KFB_RESERVED_EXCLUSIVE_ACCESS,
+			.n_blocks = 5,
+			.n_registrants = 2,
+			.registrants = {
+				{ 0x2a, 0, 4, "db-7" },
+				{ 0x2b, KFB_REGISTRANT_HOLDER, 4, "db-8" },
+			},
+		};
+		break;
 	case KFB_OP_PING:
 		if (req->u.ping.event_seq)
 			b->last_ack = req->u.ping.event_seq;

@@ -191,6 +191,90 @@ static void a_fence_names_a_client_and_why_it_is_refused(void **state)
 	}
 }
 
+static void a_reservation_tells_who_has_which_key(void **state)
+{
+	struct kfbrick_reservation r = { .size = sizeof(r) };
+
+	assert_int_equal(kfbrick_get_reservation(k, 0, 1, &r), 0);
+	assert_int_equal(r.size, sizeof(r));
+	assert_int_equal(r.generation, 3);
+	assert_int_equal(r.type, KFBRICK_RESERVED_EXCLUSIVE_ACCESS);
+	assert_int_equal(r.n_blocks, 5);
+	assert_int_equal(r.n_registrants, 2);
+	assert_string_equal(r.registrants[0].name, "db-7");
+	assert_int_equal(r.registrants[0].key, 0x2a);
+	assert_false(r.registrants[0].is_holder);
+	assert_string_equal(r.registrants[1].name, "db-8");
+	assert_true(r.registrants[1].is_holder);
+	r.size = 8;
+	assert_int_equal(kfbrick_get_reservation(k, 0, 1, &r), -EINVAL);
+	lib_says("size");
+}
+
+static void a_reservation_says_why_it_is_refused(void **state)
+{
+	static const struct {
+		uint16_t status;
+		int error;
+		const char *says;
+	} cases[] = {
+		{ KFB_ST_CONFLICT, -EBADE, "reservation conflict" },
+		{ KFB_ST_INVALID, -EINVAL, "another type" },
+		{ KFB_ST_DENIED, -EACCES, "grants" },
+		{ KFB_ST_EXISTS, -EEXIST, "begins at another address" },
+		{ KFB_ST_NOT_SUPPORTED, -EOPNOTSUPP, "it is older" },
+		{ KFB_ST_IO, -EIO, "a restart may do it or undo it" },
+		{ KFB_ST_LIMIT, -EDQUOT, "limit" },
+	};
+	struct kfbrick_reservation r = { .size = sizeof(r) };
+	struct kfbrick_reserve want = { .size = sizeof(want),
+					.n_blocks = 1,
+					.key = 1,
+					.action = KFBRICK_RESERVE_CLEAR };
+
+	assert_int_equal(kfbrick_reserve(k, &want), 0);
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		rules->refuse_op = KFB_OP_RESERVE;
+		rules->refuse_status = cases[i].status;
+		assert_int_equal(kfbrick_reserve(k, &want), cases[i].error);
+		lib_says(cases[i].says);
+	}
+	rules->refuse_op = KFB_OP_RESERVATION;
+	rules->refuse_status = KFB_ST_NOT_SUPPORTED;
+	assert_int_equal(kfbrick_get_reservation(k, 0, 1, &r), -EOPNOTSUPP);
+	lib_says("no persistent reservations");
+}
+
+static void what_does_not_go_together_is_not_sent(void **state)
+{
+	static const struct kfbrick_reserve wrong[] = {
+		{ .action = 0 },
+		{ .action = KFBRICK_RESERVE_CLEAR + 1 },
+		{ .action = KFBRICK_RESERVE_REGISTER, .type = 1 },
+		{ .action = KFBRICK_RESERVE_REGISTER, .flags = 2 },
+		{ .action = KFBRICK_RESERVE_REGISTER, .flags = 1, .key = 1 },
+		{ .action = KFBRICK_RESERVE_RESERVE },
+		{ .action = KFBRICK_RESERVE_RESERVE, .type = 7 },
+		{ .action = KFBRICK_RESERVE_RESERVE, .type = 1, .flags = 1 },
+		{ .action = KFBRICK_RESERVE_RESERVE, .type = 1, .new_key = 1 },
+		{ .action = KFBRICK_RESERVE_RELEASE },
+		{ .action = KFBRICK_RESERVE_PREEMPT, .new_key = 1 },
+		{ .action = KFBRICK_RESERVE_CLEAR, .type = 1 },
+		{ .action = KFBRICK_RESERVE_CLEAR, .new_key = 1 },
+	};
+	struct kfbrick_reserve want = { .action = KFBRICK_RESERVE_CLEAR };
+
+	assert_int_equal(kfbrick_reserve(k, &want), -EINVAL);
+	lib_says("size");
+	for (size_t i = 0; i < sizeof(wrong) / sizeof(wrong[0]); i++) {
+		want = wrong[i];
+		want.size = sizeof(want);
+		assert_int_equal(kfbrick_reserve(k, &want), -EINVAL);
+		lib_says("do not go together");
+	}
+	assert_int_equal(fake_brick_seen(brick, KFB_OP_RESERVE), 0);
+}
+
 static void a_map_is_tried_again_while_it_is_refused_for_now(void **state)
 {
 	struct kfbrick_mapping *mapping;
@@ -491,6 +575,9 @@ int main(void)
 		CONNECTED(garbage_from_the_brick_ends_the_connection),
 		CONNECTED(a_client_is_the_one_that_was_asked_for),
 		CONNECTED(a_fence_names_a_client_and_why_it_is_refused),
+		CONNECTED(a_reservation_tells_who_has_which_key),
+		CONNECTED(a_reservation_says_why_it_is_refused),
+		CONNECTED(what_does_not_go_together_is_not_sent),
 		CONNECTED(a_map_is_tried_again_while_it_is_refused_for_now),
 		CONNECTED(a_map_of_many_pages_is_one_mapping),
 		CONNECTED(an_alloc_that_comes_after_its_session_is_no_error),

@@ -1,0 +1,143 @@
+// SPDX-License-Identifier: BSD-2-Clause
+/*
+ * Persistent reservations: RESERVE and RESERVATION.
+ */
+#include <errno.h>
+#include <stdbool.h>
+#include <string.h>
+
+#include "internal.h"
+
+_Static_assert(KFBRICK_REGISTRANTS_MAX == KFB_REGISTRANTS_MAX, "one bound");
+_Static_assert(KFBRICK_RESERVE_CLEAR == KFB_RESERVE_CLEAR, "one numbering");
+_Static_assert(KFBRICK_RESERVED_EXCLUSIVE_ACCESS_ALL_REGS == KFB_RESERVED_LAST,
+	       "one numbering");
+
+/* The statuses mean something else here than where blocks are mapped. */
+static int tell_conflict(struct kfbrick *k, const struct kfb_outcome *outcome)
+{
+	const char *url = k->url.text;
+
+	switch (outcome->error) {
+	case -EBADE:
+		return kfbl_fail(k, -EBADE,
+				 "reserve at %s: reservation conflict: this "
+				 "client has not registered that key, another "
+				 "one holds the reservation, or nobody has the "
+				 "key that is to be preempted",
+				 url);
+	case -EINVAL:
+		return kfbl_fail(k, -EINVAL,
+				 "reserve at %s: the range is none, another "
+				 "type is reserved than is to be released, or "
+				 "no key is named to be preempted",
+				 url);
+	case -EACCES:
+		return kfbl_fail(k, -EACCES,
+				 "reserve at %s: the range is outside this "
+				 "client's grants, or the client has no name",
+				 url);
+	case -EEXIST:
+		return kfbl_fail(k, -EEXIST,
+				 "reserve at %s: blocks of the range belong to "
+				 "registrations of a range that begins at "
+				 "another address",
+				 url);
+	case -EOPNOTSUPP:
+		return kfbl_fail(k, -EOPNOTSUPP,
+				 "reserve at %s: the brick keeps no persistent "
+				 "reservations: it is older, or its settings "
+				 "name no file for them",
+				 url);
+	case -EIO:
+		return kfbl_fail(k, -EIO,
+				 "reserve at %s: the brick could not make this "
+				 "durable: until it is asked again and "
+				 "succeeds, a restart may do it or undo it",
+				 url);
+	default:
+		return kfbl_refused(k, outcome, "reserve");
+	}
+}
+
+static bool is_sound(const struct kfbrick_reserve *want)
+{
+	bool is_preempt = want->action == KFBRICK_RESERVE_PREEMPT ||
+			  want->action == KFBRICK_RESERVE_PREEMPT_ABORT;
+	bool is_register = want->action == KFBRICK_RESERVE_REGISTER;
+	bool has_type = !is_register && want->action != KFBRICK_RESERVE_CLEAR;
+
+	if (!want->action || want->action > KFBRICK_RESERVE_CLEAR ||
+	    want->type > KFB_RESERVED_LAST || !want->type == has_type)
+		return false;
+	if (want->new_key && !is_register && !is_preempt)
+		return false;
+	if (!want->flags)
+		return true;
+	return want->flags == KFBRICK_RESERVE_IGNORE_KEY && is_register &&
+	       !want->key;
+}
+
+int kfbrick_reserve(struct kfbrick *k, const struct kfbrick_reserve *want)
+{
+	struct kfb_request req = { .op = KFB_OP_RESERVE };
+	struct kfb_outcome outcome;
+	int rc;
+
+	if (want->size < sizeof(*want))
+		return kfbl_fail(k, -EINVAL,
+				 "reserve: size must be "
+				 "sizeof(struct kfbrick_reserve)");
+	if (!is_sound(want))
+		return kfbl_fail(k, -EINVAL,
+				 "reserve: action, type, keys and flags do not "
+				 "go together");
+	req.u.reserve = (struct kfb_reserve){
+		.range = { want->va, want->n_blocks },
+		.key = want->key,
+		.new_key = want->new_key,
+		.action = (__u8)want->action,
+		.type = (__u8)want->type,
+		/* There is no other one. */
+		.flags = want->flags ? KFB_RESERVE_IGNORE_KEY : 0,
+	};
+	rc = kfbl_call(k, &req, &outcome);
+	if (!rc && outcome.error)
+		rc = tell_conflict(k, &outcome);
+	return rc;
+}
+
+int kfbrick_get_reservation(struct kfbrick *k, uint64_t va, uint64_t n_blocks,
+			    struct kfbrick_reservation *reservation)
+{
+	const struct kfb_reservation *reply = &k->call_reply.u.reservation;
+	struct kfb_request req = { .op = KFB_OP_RESERVATION,
+				   .u.range = { va, n_blocks } };
+	struct kfbrick_reservation full = { .size = reservation->size };
+	struct kfb_outcome outcome;
+	int rc;
+
+	if (reservation->size < sizeof(full))
+		return kfbl_fail(k, -EINVAL,
+				 "reservation: size must be "
+				 "sizeof(struct kfbrick_reservation)");
+	rc = kfbl_call(k, &req, &outcome);
+	if (!rc && outcome.error)
+		rc = tell_conflict(k, &outcome);
+	if (rc)
+		return rc;
+	full.n_blocks = reply->n_blocks;
+	full.generation = reply->generation;
+	full.type = reply->type;
+	full.n_registrants = reply->n_registrants;
+	for (uint32_t i = 0; i < reply->n_registrants; i++) {
+		const struct kfb_registrant *from = &reply->registrants[i];
+		struct kfbrick_registrant *to = &full.registrants[i];
+
+		to->key = from->key;
+		to->is_holder = !!(from->flags & KFB_REGISTRANT_HOLDER);
+		memcpy(to->name, from->name, sizeof(to->name));
+	}
+	kfbl_give_sized(reservation, reservation->size, &full, sizeof(full));
+	return 0;
+}
