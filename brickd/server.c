@@ -68,9 +68,16 @@ static void rest_blocks(struct brick_sessions *all,
 	brick_tier_rest(&server->tier, handles, n);
 }
 
+static void session_ended(struct brick_sessions *all,
+			  const struct brick_client *client)
+{
+	brick_fences_ended(all, client);
+	brick_reserves_ended(all);
+}
+
 static const struct brick_session_ops session_ops = {
 	.cancel = brick_ops_cancel,
-	.ended = brick_fences_ended,
+	.ended = session_ended,
 	.rest = rest_blocks,
 };
 
@@ -99,6 +106,8 @@ static int start_workers(struct brick_server *server)
 		  true },
 		{ &server->sessions.fences.writer, "fences",
 		  brick_worker_run_each, server->config->fences != NULL },
+		{ &server->ops.reservations.writer, "reservations",
+		  brick_worker_run_each, server->config->reservations != NULL },
 		{ &server->tier.thread, "tier", brick_worker_run_each,
 		  server->tier.is_on },
 	};
@@ -123,6 +132,7 @@ static void stop_workers(struct brick_server *server)
 	brick_worker_stop(&server->tier.thread);
 	brick_worker_stop(&server->storage.cleaner);
 	brick_worker_stop(&server->sessions.fences.writer);
+	brick_worker_stop(&server->ops.reservations.writer);
 	brick_worker_stop(&server->sessions.registrar);
 	brick_worker_stop(&server->storage.store_thread);
 	brick_worker_stop(&server->storage.flusher);
@@ -529,6 +539,8 @@ static void init_rooms(struct brick_server *server)
 	TAILQ_INIT(&server->ops.revoking);
 	TAILQ_INIT(&server->ops.fencing);
 	TAILQ_INIT(&server->ops.ending);
+	TAILQ_INIT(&server->ops.reserving);
+	TAILQ_INIT(&server->ops.awaiting);
 	STAILQ_INIT(&server->ops.lists);
 	brick_range_locks_init(&server->ops.range_locks);
 }
@@ -547,9 +559,13 @@ int brick_server_start(struct brick_server *server, struct brick_config *config,
 			       err_len);
 	if (rc)
 		return rc;
-	rc = open_fabrics(server, err, err_len);
+	rc = brick_reservations_open(&server->ops.reservations,
+				     config->reservations, err, err_len);
 	if (rc)
 		goto close_fences;
+	rc = open_fabrics(server, err, err_len);
+	if (rc)
+		goto close_reservations;
 	rc = brick_storage_open(&server->storage, err, err_len);
 	if (rc)
 		goto close_fabrics;
@@ -596,6 +612,8 @@ close_store:
 		brick_store_recovery(server->storage.store)->was_clean);
 close_fabrics:
 	close_fabrics(server);
+close_reservations:
+	brick_reservations_close(&server->ops.reservations);
 close_fences:
 	brick_fences_close(&server->sessions.fences);
 	return rc;
@@ -623,6 +641,7 @@ int brick_server_stop(struct brick_server *server)
 	close_fabrics(server);
 	rc = brick_storage_close(&server->storage, is_clean);
 	close_loop(server);
+	brick_reservations_close(&server->ops.reservations);
 	brick_fences_close(&server->sessions.fences);
 	if (rc && !server->storage.medium_failed)
 		brick_log(LOG_CRIT, NULL,

@@ -23,6 +23,9 @@ const char *kfb_evicted_text(__u32 cause)
 	case KFB_EVICTED_FENCED:
 		return "the client is fenced: the brick keeps it out until it "
 		       "is admitted again";
+	case KFB_EVICTED_RESERVED:
+		return "a persistent reservation forbids what the client has "
+		       "mapped";
 	default:
 		return "for a cause this version does not know";
 	}

@@ -434,12 +434,13 @@ struct kfb_wire_registrant {
 #define KFB_EVENT_LAST	      5
 
 /* Why a session is evicted; clients take unknown ones, too. */
-#define KFB_EVICTED_ORDER  1 /* an administrator has said so: uid */
-#define KFB_EVICTED_CLIENT 2 /* the brick knows its client no more */
-#define KFB_EVICTED_KEY	   3 /* ... or the key that it used */
-#define KFB_EVICTED_GRANT  4 /* a grant that it uses was taken */
-#define KFB_EVICTED_FENCED 5 /* a fencer keeps its client out */
-#define KFB_EVICTED_LAST   5
+#define KFB_EVICTED_ORDER    1 /* an administrator has said so: uid */
+#define KFB_EVICTED_CLIENT   2 /* the brick knows its client no more */
+#define KFB_EVICTED_KEY	     3 /* ... or the key that it used */
+#define KFB_EVICTED_GRANT    4 /* a grant that it uses was taken */
+#define KFB_EVICTED_FENCED   5 /* a fencer keeps its client out */
+#define KFB_EVICTED_RESERVED 6 /* what it has mapped is reserved for others */
+#define KFB_EVICTED_LAST     6
 
 struct kfb_wire_event {
 	__le32 kind; /* KFB_EVENT_* */

@@ -102,6 +102,7 @@ void brick_config_fini(struct brick_config *c)
 	free(c->clients);
 	free(c->admin);
 	free(c->fences);
+	free(c->reservations);
 	free(c->store);
 	free(c->slow);
 	free(c->file);
@@ -302,6 +303,14 @@ static int set_fences(struct parse *p, const char *value)
 	return p->config->fences ? 0 : fail(p, "out of memory");
 }
 
+static int set_reservations(struct parse *p, const char *value)
+{
+	if (*value != '/')
+		return fail(p, "reservations needs a path that begins with /");
+	p->config->reservations = strdup(value);
+	return p->config->reservations ? 0 : fail(p, "out of memory");
+}
+
 static int set_metrics(struct parse *p, const char *value)
 {
 	struct brick_address *a = &p->config->metrics;
@@ -380,6 +389,7 @@ static const struct setting settings[] = {
 	{ .name = "allow-remote-anonymous", .set = set_remote_anonymous },
 	{ .name = "admin", .set = set_admin },
 	{ .name = "fences", .set = set_fences },
+	{ .name = "reservations", .set = set_reservations },
 	{ .name = "metrics", .set = set_metrics },
 	{ .name = "allow-remote-metrics", .set = set_remote_metrics },
 	{ .name = "uuid", .set = set_uuid },

@@ -136,6 +136,8 @@ struct brick_limits {
  * @admin: path of the admin socket, NULL: none
  * @fences: path of the file with the names of those that are kept out, NULL: none
  *	can be
+ * @reservations: path of the file with persistent reservations, NULL: nothing can be
+ *	reserved
  * @last_key_id: of the keys that there have been
  * @has_metrics: serve metrics at @metrics, whose line is @metrics_line
  */
@@ -155,6 +157,7 @@ struct brick_config {
 	bool allow_remote_anonymous;
 	char *admin;
 	char *fences;
+	char *reservations;
 	bool has_metrics;
 	bool allow_remote_metrics;
 	unsigned int metrics_line;

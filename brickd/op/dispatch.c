@@ -11,12 +11,19 @@
 #include "proto/kfb_ops.h"
 
 static const brick_op_fn handlers[KFB_OP_LAST + 1] = {
-	[KFB_OP_AUTH] = brick_op_auth,	   [KFB_OP_INFO] = brick_op_info,
-	[KFB_OP_ALLOC] = brick_op_alloc,   [KFB_OP_FREE] = brick_op_free,
-	[KFB_OP_MAP] = brick_op_map,	   [KFB_OP_UNMAP] = brick_op_unmap,
-	[KFB_OP_LIST] = brick_op_list,	   [KFB_OP_FLUSH] = brick_op_flush,
-	[KFB_OP_PING] = brick_op_ping,	   [KFB_OP_FENCE] = brick_op_fence,
+	[KFB_OP_AUTH] = brick_op_auth,
+	[KFB_OP_INFO] = brick_op_info,
+	[KFB_OP_ALLOC] = brick_op_alloc,
+	[KFB_OP_FREE] = brick_op_free,
+	[KFB_OP_MAP] = brick_op_map,
+	[KFB_OP_UNMAP] = brick_op_unmap,
+	[KFB_OP_LIST] = brick_op_list,
+	[KFB_OP_FLUSH] = brick_op_flush,
+	[KFB_OP_PING] = brick_op_ping,
+	[KFB_OP_FENCE] = brick_op_fence,
 	[KFB_OP_CLIENT] = brick_op_client,
+	[KFB_OP_RESERVE] = brick_op_reserve,
+	[KFB_OP_RESERVATION] = brick_op_reservation,
 };
 
 /* A request that was answered before, on this queue. */

@@ -25,6 +25,8 @@ void brick_op_flush(struct brick_op *op);
 void brick_op_ping(struct brick_op *op);
 void brick_op_fence(struct brick_op *op);
 void brick_op_client(struct brick_op *op);
+void brick_op_reserve(struct brick_op *op);
+void brick_op_reservation(struct brick_op *op);
 
 /* Disconnects sessions whose keys a device does not let go of. */
 void brick_unmaps_due(struct brick_ops *ops);
@@ -33,5 +35,8 @@ uint64_t brick_unmaps_next_ms(const struct brick_ops *ops);
 /* A session of a client has ended: it may have been the last that a FENCE waits for. */
 void brick_fences_ended(struct brick_sessions *all,
 			const struct brick_client *client);
+
+/* A session has ended: it may have been the last that a RESERVE waits for. */
+void brick_reserves_ended(struct brick_sessions *all);
 
 #endif

@@ -66,6 +66,8 @@ void brick_op_finish(struct brick_op *op, enum kfb_status status)
 	free(op->wanted);
 	free(op->handles);
 	free(op->fences);
+	free(op->reserve.then);
+	free(op->reserve.text);
 	free(op);
 	brick_ops_of(s)->n--;
 	s->n_ops--;
@@ -241,10 +243,35 @@ enum kfb_status brick_op_recheck(const struct brick_op *op)
 	const struct kfb_range *range =
 		is_map ? &req->u.map.range : &req->u.range;
 
+	bool write = !is_map || req->u.map.flags & KFB_MAP_RW;
+	enum kfb_status status;
+
 	if (brick_op_is_orphan(op))
 		return KFB_ST_SHUTDOWN;
-	return brick_op_check_range(op, range,
-				    !is_map || req->u.map.flags & KFB_MAP_RW);
+	status = brick_op_check_range(op, range, write);
+	if (!status &&
+	    !brick_reservations_allow(&brick_ops_of(op->session)->reservations,
+				      brick_span_of(range->va, range->n_blocks),
+				      op->session->client->name, write))
+		status = KFB_ST_CONFLICT;
+	return status;
+}
+
+void brick_ops_visit(struct brick_ops *ops, struct brick_span span,
+		     void (*visit)(struct brick_op *op, void *arg), void *arg)
+{
+	struct brick_range_lock *range_lock;
+
+	TAILQ_FOREACH(range_lock, &ops->range_locks.list, link)
+	{
+		/* Other locks are the tier's. */
+		if (range_lock->granted == range_lock_granted &&
+		    range_lock->held &&
+		    brick_spans_overlap(range_lock->span, span))
+			visit(brick_container_of(range_lock, struct brick_op,
+						 range_lock),
+			      arg);
+	}
 }
 
 void brick_ops_recheck(struct brick_ops *ops)

@@ -22,6 +22,7 @@
 #include "brickd/config/config.h"
 #include "brickd/mapping/range_locks.h"
 #include "brickd/mapping/mapping.h"
+#include "brickd/reserve/reservations.h"
 #include "brickd/session/state.h"
 #include "brickd/storage/changes.h"
 #include "brickd/storage/flush.h"
@@ -35,6 +36,20 @@ struct brick_counters;
 struct brick_stop;
 
 TAILQ_HEAD(brick_op_list, brick_op);
+
+/*
+ * struct brick_op_reserve - of RESERVE
+ * @then: what the disk will be, as long as the table does not say so
+ * @text: what the file is to hold
+ * @mark: of the sessions that end for it, one bit; 0: not yet
+ * @ends_itself: its own session is one of those that may not go on
+ */
+struct brick_op_reserve {
+	struct brick_reserved *then;
+	char *text;
+	uint64_t mark;
+	bool ends_itself;
+};
 
 /*
  * struct brick_op - one request
@@ -69,8 +84,10 @@ TAILQ_HEAD(brick_op_list, brick_op);
  * @n_promotions: MAP: how often they have been promoted
  * @promotion: MAP: while they are
  * @fenced: FENCE: whom it is about, NULL: the settings do not name it
- * @fence_link: FENCE: among those that wait for the file or for the end of sessions
+ * @fence_link: FENCE and RESERVE: among those that wait for the file or for the end of
+ *	sessions
  * @fences: FENCE: what the file is to hold
+ * @reserve: RESERVE: what becomes of it
  * @reply: last: without its body where the reply has none (message.c)
  */
 struct brick_op {
@@ -111,6 +128,7 @@ struct brick_op {
 	const struct brick_client *fenced;
 	TAILQ_ENTRY(brick_op) fence_link;
 	char *fences;
+	struct brick_op_reserve reserve;
 	struct brick_flush flush;
 	struct kfb_request req;
 	struct kfb_reply reply;
@@ -128,6 +146,11 @@ struct brick_op {
  * @revoking: UNMAPs that wait for a device
  * @fencing: FENCEs whose turn it is to write the file, the first one does
  * @ending: FENCEs that wait for the end of sessions
+ * @reservations: which disks are reserved
+ * @reserving: RESERVEs whose turn has not come
+ * @is_reserving: one is written into the file
+ * @awaiting: RESERVEs that wait for the end of sessions
+ * @reserve_marks: of these
  * @lists: LISTs of mapped blocks that wait for their client's turn
  * @grace_until_ms: last writers only, until then; constant after the start
  */
@@ -147,6 +170,11 @@ struct brick_ops {
 	struct brick_op_list revoking;
 	struct brick_op_list fencing;
 	struct brick_op_list ending;
+	struct brick_reservations reservations;
+	struct brick_op_list reserving;
+	bool is_reserving;
+	struct brick_op_list awaiting;
+	uint64_t reserve_marks;
 	struct brick_work_list lists;
 	uint64_t grace_until_ms;
 };
@@ -262,14 +290,26 @@ enum kfb_status brick_op_check_range(const struct brick_op *op,
  * brick_op_recheck - may an op that has waited still do what it was asked for?
  * @op: an ALLOC, FREE or MAP that was checked when it came
  *
- * What it is granted may be less since, or its client gone: brick_reload().
+ * What it is granted may be less since, or its client gone: brick_reload(). Nobody
+ * gets blocks without asking here.
  *
- * Return: KFB_ST_OK; KFB_ST_SHUTDOWN: its session ends; KFB_ST_DENIED.
+ * Return: KFB_ST_OK; KFB_ST_SHUTDOWN: its session ends; KFB_ST_DENIED;
+ * KFB_ST_CONFLICT: a reservation forbids it.
  */
 enum kfb_status brick_op_recheck(const struct brick_op *op);
 
-/* After a reload: changes that the store thread has not begun and that are not
- * allowed any more are never made.
+/**
+ * brick_ops_visit - go through the requests that hold blocks
+ * @ops: all requests
+ * @span: blocks; those that hold none of them are left out
+ * @visit: is called for each; gives no lock back
+ * @arg: for it
+ */
+void brick_ops_visit(struct brick_ops *ops, struct brick_span span,
+		     void (*visit)(struct brick_op *op, void *arg), void *arg);
+
+/* After a reload, or when something was reserved: changes that the store thread has not
+ * begun and that are not allowed any more are never made.
  */
 void brick_ops_recheck(struct brick_ops *ops);
 

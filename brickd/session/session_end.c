@@ -52,6 +52,7 @@ static const char *const eviction_texts[KFB_EVICTED_LAST + 1] = {
 	[KFB_EVICTED_KEY] = "its client has no longer the key it used",
 	[KFB_EVICTED_GRANT] = "a grant it uses was taken",
 	[KFB_EVICTED_FENCED] = "its client is fenced",
+	[KFB_EVICTED_RESERVED] = "a reservation forbids what it has mapped",
 };
 
 void brick_session_evict(struct brick_session *s, uint32_t cause, uint32_t uid)

@@ -209,6 +209,8 @@ struct brick_session_quarantine {
  * @quarantine: blocks that late writes of this session may still reach
  * @quarantine_link: among those that have any
  * @flushes: its turns in the flush worker
+ * @reserve_use: for op_reserve.c, within one turn: what its requests do with blocks
+ * @reserve_marks: of the RESERVEs that wait for its end
  * @is_cancelling: @teardown finishes requests that wait for their blocks
  * @is_torn_down: @teardown or @flush is under way
  * @teardown: then closes the registrations, and forgets the mappings
@@ -252,6 +254,8 @@ struct brick_session {
 	struct brick_session_quarantine quarantine;
 	LIST_ENTRY(brick_session) quarantine_link;
 	struct brick_flush_queue flushes;
+	uint32_t reserve_use;
+	uint64_t reserve_marks;
 	bool is_cancelling;
 	bool is_torn_down;
 	struct brick_work teardown;

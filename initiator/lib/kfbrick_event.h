@@ -21,11 +21,12 @@ struct kfbrick;
 #define KFBRICK_EVENT_MEDIA_ERROR 4
 #define KFBRICK_EVENT_EVICTED	  5
 
-#define KFBRICK_EVICTED_ORDER  1
-#define KFBRICK_EVICTED_CLIENT 2
-#define KFBRICK_EVICTED_KEY    3
-#define KFBRICK_EVICTED_GRANT  4
-#define KFBRICK_EVICTED_FENCED 5
+#define KFBRICK_EVICTED_ORDER	 1
+#define KFBRICK_EVICTED_CLIENT	 2
+#define KFBRICK_EVICTED_KEY	 3
+#define KFBRICK_EVICTED_GRANT	 4
+#define KFBRICK_EVICTED_FENCED	 5
+#define KFBRICK_EVICTED_RESERVED 6
 
 /**
  * struct kfbrick_event - news from the brick
@@ -40,7 +41,8 @@ struct kfbrick;
  * @deadline_ms: from when it was sent
  * @cause: KFBRICK_EVICTED_*: by order of an administrator; the brick's settings
  *	have the client, the key it used, or a grant that it uses no more; it is
- *	fenced; other numbers are of later versions; 0: it is not evicted
+ *	fenced, or has mapped what is reserved for others; other numbers are of later
+ *	versions; 0: it is not evicted
  * @uid: who ordered it, a user of the brick's machine
  */
 struct kfbrick_event {

@@ -13,6 +13,8 @@ SESSION = "brickd/session"
 FENCING = "tests/func/brickd-fencing:fencing:Fencing."
 HELD = "tests/func/brickd-held:regrant:Regrant."
 PLAIN = "brickd/brickd:"
+RESERVED = PLAIN + "reservations:Reservations."
+RESERVING = "tests/func/brickd-fencing:reservations:Reservations."
 LIMITS = "tests/func/brickd-slow:limits:Limits."
 QUOTAS = PLAIN + "quotas:Quotas."
 CONFIG = "tests/unit/brickd/test-brickd-config"
@@ -93,6 +95,41 @@ BRICKD_MUTANTS = {
     "role-of-the-start-is-kept": Mutant(
         "fences", "config_reload.c", "\told->is_fencer = fresh->is_fencer;\n", "",
         PLAIN + "fencing:Fencing.test_only_fencers_fence_and_look", folder="brickd/config"),
+    # Persistent reservations.
+    "reservation-answered-before-the-sessions-have-ended": Mutant(
+        "reservations", "op_reserve.c", "if (s->reserve_marks & op->reserve.mark)", "if (0)",
+        RESERVING + "test_the_answer_comes_when_all_sessions_have_ended", folder=OP),
+    "reservation-ends-no-session": Mutant(
+        "reservations", "op_reserve.c", "\tend_access(op, now);\n",
+        "\t(void)end_access;\n\t(void)now;\n",
+        RESERVED + "test_nothing_of_a_running_writer_lands_after_the_answer", folder=OP),
+    "mapping-that-is-being-made-is-not-waited-for": Mutant(
+        "reservations", "op_reserve.c",
+        "\tbrick_ops_visit(brick_ops_of(op->session), span, note_use, NULL);\n",
+        "\t(void)note_use;\n", RESERVING + "test_a_mapping_that_is_being_made_is_waited_for",
+        folder=OP),
+    "reserved-blocks-are-given": Mutant(
+        "reservations", "op.c", "\tif (!status &&\n\t    !brick_reservations_allow(",
+        "\tif (0 &&\n\t    !brick_reservations_allow(",
+        RESERVED + "test_alloc_and_free_are_writes", folder=OP),
+    "preempt-and-abort-is-preempt": Mutant(
+        "reservations", "op_reserve.c", "is == BRICK_STANDING_STRANGER && was != BRICK_STANDING_STRANGER)",
+        "is == BRICK_STANDING_STRANGER && was == BRICK_STANDINGS)",
+        RESERVED + "test_preempt_and_abort_ends_also_what_may_be_mapped_again", folder=OP),
+    "reservation-that-failed-is-in-the-table": Mutant(
+        "reservations", "op_reserve.c", "\tif (op->error) {", "\tif (op->error == 1) {",
+        RESERVING + "test_what_cannot_be_written_down_is_not_reserved", folder=OP),
+    "readers-end-where-they-may-read": Mutant(
+        "reservations", "op_reserve.c", "s->reserve_use) & ~may)", "s->reserve_use))",
+        RESERVED + "test_who_has_nothing_of_the_disk_mapped_goes_on", folder=OP),
+    "who-may-not-write-registers": Mutant(
+        "reservations", "op_reserve.c", "brick_op_check_range(op, &want->range, true)",
+        "brick_op_check_range(op, &want->range, false)",
+        RESERVED + "test_who_may_register_and_where", folder=OP),
+    "longer-range-covers-nothing": Mutant(
+        "reservations", "op_reserve.c", "struct brick_span span = op->reserve.then->span;",
+        "struct brick_span span = now ? now->span : op->reserve.then->span;",
+        RESERVED + "test_a_longer_range_covers_what_is_behind_it", folder=OP),
     "bytes-keep-no-lease": Mutant(
         "leases", "conn.c", "\tif (!c->stcp)\n\t\treturn -EOPNOTSUPP;",
         "\treturn -EOPNOTSUPP;", PLAIN + "fences:Fences.test_bytes_that_come_keep_a_lease",

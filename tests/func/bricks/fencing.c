@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /*
- * Linked over brickd: the steps of a fence can be held. While the folder HOLD has a
- * file of that name, a thread waits, and says so: "write" before the file of fences
- * is written, "written" behind it, "reg" before a registration is made, "dereg" before
- * it is closed. With a file "fail" the file of fences cannot be written.
+ * Linked over brickd: the steps of a fence and of a reservation can be held. While the
+ * folder HOLD has a file of that name, a thread waits, and says so: "write" before the
+ * file of fences or reservations is written, "written" behind it, "reg" before a
+ * registration is made, "dereg" before it is closed. With a file "fail" those files
+ * cannot be written once brickd has started.
  */
 #include <errno.h>
 #include <stdbool.h>
@@ -13,6 +14,7 @@
 #include <unistd.h>
 
 #include "brickd/net/fabric.h"
+#include "brickd/reserve/reservations.h"
 #include "brickd/session/fences.h"
 
 #define PAUSE_NS 1000000
@@ -20,6 +22,8 @@
 
 int __real_brick_fences_write(const char *path, const char *text);
 int __wrap_brick_fences_write(const char *path, const char *text);
+int __real_brick_reservations_write(const char *path, const char *text);
+int __wrap_brick_reservations_write(const char *path, const char *text);
 int __real_brick_fabric_reg(const struct brick_fabric *fabric,
 			    struct fid_domain *domain, void *base, size_t len,
 			    bool write, struct brick_region *out);
@@ -49,15 +53,25 @@ static void hold(const char *what)
 		nanosleep(&(struct timespec){ .tv_nsec = PAUSE_NS }, NULL);
 }
 
-int __wrap_brick_fences_write(const char *path, const char *text)
+static int write_held(const char *path, const char *text,
+		      int (*real)(const char *path, const char *text))
 {
 	int rc;
 
 	hold("write");
-	rc = is_wanted("fail") ? -ENOSPC
-			       : __real_brick_fences_write(path, text);
+	rc = is_wanted("fail") ? -ENOSPC : real(path, text);
 	hold("written");
 	return rc;
+}
+
+int __wrap_brick_fences_write(const char *path, const char *text)
+{
+	return write_held(path, text, __real_brick_fences_write);
+}
+
+int __wrap_brick_reservations_write(const char *path, const char *text)
+{
+	return write_held(path, text, __real_brick_reservations_write);
 }
 
 int __wrap_brick_fabric_reg(const struct brick_fabric *fabric,

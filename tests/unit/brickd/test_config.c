@@ -130,6 +130,12 @@ static void every_setting_is_taken(void **state)
 	assert_false(config.clients[1]->is_fencer);
 }
 
+static void reservations_have_a_file_of_their_own(void **state)
+{
+	assert_int_equal(read_text("[brick]\nreservations = /a/r\n"), 0);
+	assert_string_equal(config.reservations, "/a/r");
+}
+
 static void an_address_may_name_the_interface_that_it_is_bound_to(void **state)
 {
 	char url[BRICK_URL_BYTES];
@@ -332,6 +338,8 @@ static const struct {
 	{ "[client a]\ngroup = b\ngroup = b\n", "3: group is given twice" },
 	{ "[brick]\nfences = f\n", "2: fences needs a path that begins" },
 	{ "[brick]\nfences =\n", "2: fences needs a path" },
+	{ "[brick]\nreservations = r\n",
+	  "2: reservations needs a path that begins" },
 	{ "[client a]\nquota =\n", "2: quota \"\": " },
 	{ "[client a]\nquota = 3M\n", "2: quota \"3M\": not a multiple" },
 	{ "[client a]\nquota = none\n", "2: quota \"none\": " },
@@ -545,6 +553,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(every_setting_is_taken),
+		cmocka_unit_test(reservations_have_a_file_of_their_own),
 		cmocka_unit_test_teardown(
 			an_address_may_name_the_interface_that_it_is_bound_to,
 			forget),

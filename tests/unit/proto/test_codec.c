@@ -367,6 +367,7 @@ static const struct value values[] = {
 	{ "event-evicted", 68, 4, 0 },
 	{ "event-evicted", 68, 4, KFB_EVICTED_CLIENT },
 	{ "event-evicted", 68, 4, KFB_EVICTED_FENCED },
+	{ "event-evicted", 68, 4, KFB_EVICTED_RESERVED },
 	{ "event-evicted", 68, 4, KFB_EVICTED_LAST + 1 },
 };
 
