@@ -34,6 +34,7 @@ static const struct block_device_operations kfbk_disk_ops = {
 	.owner = THIS_MODULE,
 	.open = kfbk_open_disk,
 	.free_disk = kfbk_disk_free,
+	.pr_ops = &kfbk_pr_ops,
 };
 
 static int kfbk_disk_alloc_tags(struct kfbk_device *dev)

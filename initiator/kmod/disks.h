@@ -69,6 +69,9 @@ int kfbk_resize(int instance, u64 n_blocks, char *why, size_t why_bytes);
  */
 int kfbk_reattach(int instance, char *why, size_t why_bytes);
 
+/* reserve.c */
+extern const struct pr_ops kfbk_pr_ops;
+
 /* claims.c */
 
 /**

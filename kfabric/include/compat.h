@@ -111,6 +111,12 @@ static inline int kfi_rq_map_sg(struct request *rq, struct scatterlist *sg)
 #endif
 }
 
+/* Keys and reservations could not be read. */
+#define KFI_PR_READS (LINUX_VERSION_CODE >= KERNEL_VERSION(6, 5, 0))
+
+/* PR_STS_RESERVATION_CONFLICT, which had no name but was what SCSI's disks said. */
+#define KFI_PR_CONFLICT 0x18
+
 /* Who opens named a block device: the disk's or a partition's. */
 #if LINUX_VERSION_CODE < KERNEL_VERSION(6, 5, 0)
 #define KFI_DISK_OPEN(name, disk)                                \

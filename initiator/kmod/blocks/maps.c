@@ -329,6 +329,8 @@ const char *kfbk_map_why(int error)
 		return "it is outside this client's grants, or the client is in a group, whose disks are attached shared";
 	case -EBUSY:
 		return "somebody else has mapped blocks of it";
+	case -EBADE:
+		return "it is reserved for others: register this client's key first (brickctl reserve)";
 	case -EAGAIN:
 		return "the brick waits for those who had it before";
 	case -ENOSPC:

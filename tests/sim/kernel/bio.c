@@ -95,7 +95,7 @@ void bio_init(struct bio *bio, struct block_device *bdev, struct bio_vec *table,
 	      unsigned short max_vecs, blk_opf_t opf)
 {
 	memset(bio, 0, sizeof(*bio));
-	bio->disk = bdev->disk;
+	bio->disk = bdev->bd_disk;
 	bio->bi_io_vec = table;
 	bio->bi_opf = opf;
 }

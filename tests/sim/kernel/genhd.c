@@ -95,7 +95,7 @@ struct gendisk *blk_mq_alloc_disk(struct blk_mq_tag_set *set,
 	}
 	disk->queue->disk = disk;
 	disk->bdi = &disk->its_bdi;
-	disk->its_part0.disk = disk;
+	disk->its_part0.bd_disk = disk;
 	disk->part0 = &disk->its_part0;
 	disk->queue->queuedata = queuedata;
 	disk->dev.kobj.name = disk->disk_name;

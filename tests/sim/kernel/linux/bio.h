@@ -46,7 +46,7 @@ blk_status_t errno_to_blk_status(int error);
 struct gendisk;
 
 struct block_device {
-	struct gendisk *disk;
+	struct gendisk *bd_disk;
 };
 
 /*

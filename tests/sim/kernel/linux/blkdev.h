@@ -62,10 +62,13 @@ struct request_queue {
 	struct delayed_work expire;
 };
 
+struct pr_ops;
+
 struct block_device_operations {
 	struct module *owner;
 	int (*open)(struct gendisk *disk, blk_mode_t mode);
 	void (*free_disk)(struct gendisk *disk);
+	const struct pr_ops *pr_ops;
 };
 
 #define DISK_NAME_LEN 32
