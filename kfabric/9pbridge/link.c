@@ -184,7 +184,12 @@ int bridge_link_wait(struct bridge_conn *conn, short events)
 {
 	struct bridge_link *l = &conn->link;
 	struct fid *fids[] = { &l->eq->fid, &l->cq->fid };
-	struct pollfd fds[] = { { .fd = conn->socket, .events = events },
+	/*
+	 * A socket of which nothing is wanted is none: its end, which poll() tells
+	 * unasked, would be told again and again.
+	 */
+	struct pollfd fds[] = { { .fd = events ? conn->socket : -1,
+				  .events = events },
 				{ .events = POLLIN },
 				{ .events = POLLIN } };
 
