@@ -22,6 +22,8 @@
  * @server: of 9P: HOST:PORT, or the path of a unix socket
  * @msize: longest message, bytes
  * @depth: requests under way at most, of a connection
+ * @max_connections: at one time
+ * @timeout_s: until the first request of a connection
  * @is_plain: connections say nothing of either, as those of trans=rdma
  */
 struct bridge_options {
@@ -31,6 +33,8 @@ struct bridge_options {
 	const char *server;
 	uint32_t msize;
 	uint32_t depth;
+	uint32_t max_connections;
+	uint32_t timeout_s;
 	bool is_plain;
 };
 
@@ -86,6 +90,8 @@ struct bridge_link {
  * @peer: who asked, for messages
  * @msize: longest message that both ends take
  * @depth: requests under way that both ends take
+ * @asks_by_s: when its first request must be there, on bridge_now_s()'s clock
+ * @has_asked: it is
  * @n: messages of each direction
  * @link: the fabric's side
  * @socket: to the server, or -1
@@ -103,6 +109,8 @@ struct bridge_conn {
 	char peer[96];
 	uint32_t msize;
 	uint32_t depth;
+	uint64_t asks_by_s;
+	bool has_asked;
 	unsigned int n;
 	struct bridge_link link;
 	int socket;
@@ -114,8 +122,25 @@ struct bridge_conn {
 	struct bridge_message *unsent;
 };
 
+/**
+ * struct bridge_rare - what strangers can bring about as often as they like
+ * @next_s: when it may be said again
+ * @n_unsaid: how often it was not said since
+ *
+ * Of one thread.
+ */
+struct bridge_rare {
+	uint64_t next_s;
+	unsigned long n_unsaid;
+};
+
 /* Prints a line about what went wrong. */
 void bridge_say(const char *format, ...) __attribute__((format(printf, 1, 2)));
+/* The same, one line in ten seconds; it ends with how many were left out before it. */
+void bridge_say_rarely(struct bridge_rare *rare, const char *format, ...)
+	__attribute__((format(printf, 2, 3)));
+/* Seconds of a clock that nobody sets. */
+uint64_t bridge_now_s(void);
 
 /**
  * bridge_listen - serve whoever connects, until the process ends
@@ -134,7 +159,10 @@ int bridge_listen(const struct bridge_options *options);
  * @data: the request's private data
  * @len: its bytes
  *
- * A thread of its own serves it; a request that asks for something else is rejected.
+ * A thread of its own serves it. A request that asks for something else, or for one
+ * connection too many, is rejected.
+ *
+ * Context: the listener's thread.
  */
 void bridge_conn_begin(const struct bridge_options *options,
 		       struct fid_fabric *fabric, struct fid_pep *pep,

@@ -5,6 +5,7 @@
 #include <netdb.h>
 #include <poll.h>
 #include <pthread.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -15,6 +16,9 @@
 
 #include "bridge.h"
 #include "kfabric/9p/k9p_wire.h"
+
+/* There are so many, those among them that end. */
+static atomic_uint n_connections;
 
 void bridge_queue_put(struct bridge_queue *queue,
 		      struct bridge_message *message)
@@ -73,6 +77,7 @@ static void conn_free(struct bridge_conn *conn)
 	free(conn->free.items);
 	fi_freeinfo(conn->info);
 	free(conn);
+	atomic_fetch_sub(&n_connections, 1);
 }
 
 /*
@@ -97,6 +102,16 @@ static int conn_turn(struct bridge_conn *conn)
 	return moved;
 }
 
+/* Whoever connects and asks for nothing must not have a place for ever. */
+static int conn_is_late(const struct bridge_conn *conn)
+{
+	if (conn->has_asked || bridge_now_s() < conn->asks_by_s)
+		return 0;
+	bridge_say("%s: has sent no request in %u s", conn->peer,
+		   conn->options->timeout_s);
+	return -FI_ETIMEDOUT;
+}
+
 static int conn_serve(struct bridge_conn *conn)
 {
 	bool may_read;
@@ -108,6 +123,9 @@ static int conn_serve(struct bridge_conn *conn)
 			return ret;
 		if (ret)
 			continue;
+		ret = conn_is_late(conn);
+		if (ret)
+			return ret;
 		may_read = !conn->unsent && (conn->reading || conn->free.count);
 		ret = bridge_link_wait(
 			conn, (may_read ? POLLIN : 0) |
@@ -129,6 +147,7 @@ static int conn_open(struct bridge_conn *conn)
 			   conn->options->server, strerror(-conn->socket));
 		return -FI_ECONNREFUSED;
 	}
+	conn->asks_by_s = bridge_now_s() + conn->options->timeout_s;
 	return bridge_link_open(conn);
 }
 
@@ -216,6 +235,29 @@ static bool thread_begins(struct bridge_conn *conn)
 	return !ret;
 }
 
+/* Return: whether a thread serves it from now on. */
+static bool conn_is_taken(struct bridge_conn *conn, const uint8_t *data,
+			  size_t len)
+{
+	static struct bridge_rare one_too_many, something_else;
+
+	/* The count has this one. */
+	if (atomic_load(&n_connections) > conn->options->max_connections) {
+		bridge_say_rarely(
+			&one_too_many,
+			"%s: refused: there are %u connections already (--max-connections)",
+			conn->peer, conn->options->max_connections);
+		return false;
+	}
+	if (!conn_agree(conn, data, len)) {
+		bridge_say_rarely(&something_else,
+				  "%s: asks for something else: rejected",
+				  conn->peer);
+		return false;
+	}
+	return thread_begins(conn);
+}
+
 void bridge_conn_begin(const struct bridge_options *options,
 		       struct fid_fabric *fabric, struct fid_pep *pep,
 		       struct fi_info *info, const uint8_t *data, size_t len)
@@ -227,18 +269,15 @@ void bridge_conn_begin(const struct bridge_options *options,
 		fi_freeinfo(info);
 		return;
 	}
+	atomic_fetch_add(&n_connections, 1);
 	conn->options = options;
 	conn->info = info;
 	conn->pep = pep;
 	conn->socket = -1;
 	conn->link.fabric = fabric;
 	name_peer(conn);
-	if (conn_agree(conn, data, len)) {
-		if (thread_begins(conn))
-			return;
-	} else {
-		bridge_say("%s: asks for something else: rejected", conn->peer);
-	}
+	if (conn_is_taken(conn, data, len))
+		return;
 	fi_reject(pep, info->handle, NULL, 0);
 	conn_free(conn);
 }

@@ -139,6 +139,7 @@ static int take_request(struct bridge_conn *conn, struct bridge_message *m,
 			   conn->peer, len);
 		return -FI_EINVAL;
 	}
+	conn->has_asked = true;
 	bridge_queue_put(&conn->requests, m);
 	return 0;
 }

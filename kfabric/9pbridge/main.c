@@ -4,6 +4,7 @@
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <time.h>
 
 #include "bridge.h"
 #include "kfabric/9p/k9p_wire.h"
@@ -14,6 +15,8 @@ static const char usage[] =
 	"  -p, --provider PROVIDER  verbs (default), tcp or stcp\n"
 	"  -m, --msize BYTES        longest message (65536)\n"
 	"  -d, --depth N            requests under way of a mount (32)\n"
+	"  -c, --max-connections N  at one time (64)\n"
+	"  -t, --timeout SECONDS    until a connection's first request (30)\n"
 	"  -r, --rdma               serve mounts with trans=rdma instead\n"
 	"  -h, --help               print this\n"
 	"SERVER is HOST:PORT, or the path of a unix socket.\n";
@@ -22,22 +25,59 @@ static const struct option options[] = {
 	{ "provider", required_argument, NULL, 'p' },
 	{ "msize", required_argument, NULL, 'm' },
 	{ "depth", required_argument, NULL, 'd' },
+	{ "max-connections", required_argument, NULL, 'c' },
+	{ "timeout", required_argument, NULL, 't' },
 	{ "rdma", no_argument, NULL, 'r' },
 	{ "help", no_argument, NULL, 'h' },
 	{ 0 },
 };
 
+#define CONNECTIONS_MAX 4096
+#define TIMEOUT_S_MAX	3600
+#define RARE_S		10
+
+static void say_line(const char *format, va_list args, unsigned long n_unsaid)
+{
+	flockfile(stderr);
+	fputs("kfabric-9p-bridge: ", stderr);
+	vfprintf(stderr, format, args);
+	if (n_unsaid)
+		fprintf(stderr, " (%lu more like it before)", n_unsaid);
+	fputc('\n', stderr);
+	funlockfile(stderr);
+}
+
 void bridge_say(const char *format, ...)
 {
 	va_list args;
 
-	flockfile(stderr);
-	fputs("kfabric-9p-bridge: ", stderr);
 	va_start(args, format);
-	vfprintf(stderr, format, args);
+	say_line(format, args, 0);
 	va_end(args);
-	fputc('\n', stderr);
-	funlockfile(stderr);
+}
+
+void bridge_say_rarely(struct bridge_rare *rare, const char *format, ...)
+{
+	uint64_t now_s = bridge_now_s();
+	va_list args;
+
+	if (now_s < rare->next_s) {
+		rare->n_unsaid++;
+		return;
+	}
+	va_start(args, format);
+	say_line(format, args, rare->n_unsaid);
+	va_end(args);
+	rare->next_s = now_s + RARE_S;
+	rare->n_unsaid = 0;
+}
+
+uint64_t bridge_now_s(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return (uint64_t)now.tv_sec;
 }
 
 static bool parse_number(const char *name, const char *text, uint32_t min,
@@ -59,12 +99,14 @@ int main(int argc, char **argv)
 {
 	struct bridge_options o = { .provider = "verbs",
 				    .msize = 65536,
-				    .depth = 32 };
+				    .depth = 32,
+				    .max_connections = 64,
+				    .timeout_s = 30 };
 	bool good = true;
 	int c;
 
-	while (good &&
-	       (c = getopt_long(argc, argv, "p:m:d:rh", options, NULL)) != -1)
+	while (good && (c = getopt_long(argc, argv, "p:m:d:c:t:rh", options,
+					NULL)) != -1)
 		switch (c) {
 		case 'p':
 			o.provider = optarg;
@@ -76,6 +118,15 @@ int main(int argc, char **argv)
 		case 'd':
 			good = parse_number("depth", optarg, 1, K9PW_DEPTH_MAX,
 					    &o.depth);
+			break;
+		case 'c':
+			good = parse_number("max-connections", optarg, 1,
+					    CONNECTIONS_MAX,
+					    &o.max_connections);
+			break;
+		case 't':
+			good = parse_number("timeout", optarg, 1, TIMEOUT_S_MAX,
+					    &o.timeout_s);
 			break;
 		case 'r':
 			o.is_plain = true;

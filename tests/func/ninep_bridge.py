@@ -25,11 +25,13 @@ PLACES = DEPTH + 4
 MSIZE_MIN = 4096
 HEADER = 7
 GONE_S = 40
+# A connection that must not be ended is looked at for so long.
 STAYS_S = 0.5
 SPIN_S = 2
 SPIN_MAX = 0.5
 FEW_FILES = 40
 MANY = 60
+LINES_MAX = 3
 # Replies that fill whatever there is between the server and a client.
 FLOOD = 4096
 PIECE = 65536
@@ -168,6 +170,10 @@ class NinepBridge(lab.FuncTest):
             came += piece
         return came
 
+    def stays(self, one):
+        """The connection is there and nothing comes of it."""
+        self.assertFalse(select.select([one.socket], [], [], STAYS_S)[0])
+
     def serves(self, one=None):
         """A client, a new one if none is given, gets its replies."""
         one = one or self.client()
@@ -211,6 +217,44 @@ class NinepBridge(lab.FuncTest):
         for tag in range(PLACES):
             self.assertEqual(self.reply(one), message(101, tag, bytes(MSIZE - HEADER)))
         self.serves(one)
+
+    def test_no_more_connections_than_it_may_have(self):
+        self.begin("--max-connections", "2")
+        first, second = self.serves(), self.serves()
+        for _ in range(MANY):
+            with self.assertRaises(Refused):
+                self.client()
+        self.says("--max-connections")
+        self.assertLessEqual(self.times_said("--max-connections"), LINES_MAX, self.log())
+        self.serves(first)
+        second.socket.close()
+        self.eventually_serves()
+
+    def test_the_number_of_connections_is_looked_at(self):
+        for wrong in ("0", "-1", "x", "5000"):
+            done = lab.run(BRIDGE, "--max-connections", wrong, "127.0.0.1", "1", "/9p")
+            self.refused(done, 2, "--max-connections takes a number")
+
+    def test_who_sends_nothing_loses_his_place(self):
+        self.begin("--max-connections", "1", "--timeout", "1")
+        self.assertTrue(self.client().is_gone())
+        self.says("has sent no request in 1 s")
+        self.eventually_serves()
+
+    def test_who_has_sent_something_may_be_silent(self):
+        self.begin("--timeout", "1")
+        one = self.serves()
+        other = self.client()
+        self.assertTrue(other.is_gone())
+        self.stays(one)
+        self.serves(one)
+
+    def test_half_a_first_request_is_none(self):
+        self.begin("--timeout", "1")
+        one = self.client()
+        one.send(header(MSG, payload=HEADER) + b"\7")
+        self.assertTrue(one.is_gone())
+        self.serves()
 
     def test_a_message_that_is_none_ends_its_connection_alone(self):
         self.begin()
