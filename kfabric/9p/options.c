@@ -77,7 +77,10 @@ static int k9p_options_set(struct k9p_options *o, char *word)
 	}
 }
 
-/* Leaves what k9p_options_free() frees, also when it fails. */
+/*
+ * Leaves what k9p_options_free() frees, also when it fails. A mount without options has
+ * no text.
+ */
 int k9p_options_parse(struct k9p_options *o, const char *node, const char *text)
 {
 	char *copy, *rest, *word;
@@ -87,7 +90,7 @@ int k9p_options_parse(struct k9p_options *o, const char *node, const char *text)
 	o->timeout_s = K9P_TIMEOUT_S;
 	o->node = kstrdup(node, GFP_KERNEL);
 	o->port = kstrdup(K9P_PORT, GFP_KERNEL);
-	copy = kstrdup(text, GFP_KERNEL);
+	copy = kstrdup(text ?: "", GFP_KERNEL);
 	if (!o->node || !o->port || !copy)
 		ret = -ENOMEM;
 	rest = copy;
