@@ -76,8 +76,8 @@ static bool k9p_call_is_posted(struct k9p_conn *conn, struct k9p_call *call,
 	*ret = READ_ONCE(conn->error);
 	if (*ret)
 		return true;
-	*ret = fi_send(conn->ep, tc->sdata, tc->size, NULL, FI_ADDR_UNSPEC,
-		       &call->fi);
+	*ret = k9p_errno(fi_send(conn->ep, tc->sdata, tc->size, NULL,
+				 FI_ADDR_UNSPEC, &call->fi));
 	return *ret != -FI_EAGAIN;
 }
 
@@ -166,7 +166,7 @@ void k9p_call_cancel(struct k9p_conn *conn, struct p9_req_t *req)
 /**
  * k9p_call_end_all() - the connection is over
  * @conn: connection
- * @error: why, negative; the first one stays
+ * @error: why, negative, for programs; the first one stays
  *
  * Whoever waits for a reply, or for room, is told.
  *
@@ -223,7 +223,7 @@ static int k9p_call_reply(struct k9p_conn *conn, struct k9p_recv *recv,
 	if (!ret) {
 		memcpy(req->rc.sdata, recv->data, len);
 		req->rc.size = len;
-		ret = k9p_conn_post_recv(conn, recv);
+		ret = k9p_errno(k9p_conn_post_recv(conn, recv));
 	}
 	if (!ret && k9p_call_release(conn, req))
 		p9_client_cb(conn->client, req, REQ_STATUS_RCVD);
@@ -256,7 +256,7 @@ void k9p_call_completed(struct fid_cq *cq, const struct fi_cq_err_entry *entry,
 			void *context)
 {
 	struct k9p_conn *conn = context;
-	int error = -entry->err;
+	int error = k9p_errno(-entry->err);
 
 	if (entry->flags & FI_SEND)
 		k9p_call_is_sent(conn, container_of(entry->op_context,

@@ -147,7 +147,7 @@ static void k9p_conn_events(struct work_struct *work)
 		if (n > 0)
 			k9p_conn_take_event(conn, event, &e, n);
 		else if (fi_eq_readerr(conn->eq, &failure, 0) > 0)
-			k9p_call_end_all(conn, -failure.err);
+			k9p_call_end_all(conn, k9p_errno(-failure.err));
 	}
 	/* The other end need not wait for the mount to go. */
 	if (READ_ONCE(conn->error))

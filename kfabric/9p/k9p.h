@@ -9,6 +9,7 @@
 #define K9P_H
 
 #include <linux/completion.h>
+#include <linux/errno.h>
 #include <linux/spinlock.h>
 #include <linux/uidgid.h>
 #include <linux/wait.h>
@@ -18,6 +19,7 @@
 #include <net/9p/transport.h>
 #include <kfabric/fi_cm.h>
 #include <kfabric/fi_endpoint.h>
+#include <kfabric/fi_errno.h>
 
 #include "k9p_wire.h"
 
@@ -132,6 +134,14 @@ static inline struct k9p_call *k9p_conn_call(const struct k9p_conn *conn, u32 i)
 static inline struct k9p_recv *k9p_conn_recv(const struct k9p_conn *conn, u32 i)
 {
 	return (struct k9p_recv *)(conn->recvs + i * conn->op_bytes);
+}
+
+/* kfabric's own error numbers mean nothing to programs. Zero and others stay. */
+static inline int k9p_errno(int error)
+{
+	if (error == -FI_ETRUNC)
+		return -EMSGSIZE;
+	return error <= -FI_EOTHER && error > -ERESTARTSYS ? -EIO : error;
 }
 
 #endif /* K9P_H */

@@ -44,7 +44,7 @@ static int k9p_create(struct p9_client *client, const char *node, char *text)
 		k9p_close(client);
 	else
 		client->msize = conn->msize;
-	return ret;
+	return k9p_errno(ret);
 }
 
 static int k9p_request(struct p9_client *client, struct p9_req_t *req)
