@@ -42,6 +42,8 @@ static struct k9p_call *k9p_call_take(struct k9p_conn *conn,
 	if (!IS_ERR_OR_NULL(found)) {
 		/* The transport has one already; the caller keeps its own. */
 		p9_req_get(req);
+		/* Before anybody finds it: whoever ends it says more. */
+		WRITE_ONCE(req->status, REQ_STATUS_SENT);
 		found->req = req;
 		found->sent = req;
 	}
@@ -101,8 +103,6 @@ int k9p_call_start(struct k9p_conn *conn, struct p9_req_t *req)
 		return -ERESTARTSYS;
 	if (IS_ERR(call))
 		return PTR_ERR(call);
-	/* Before the reply can come and say otherwise. */
-	WRITE_ONCE(req->status, REQ_STATUS_SENT);
 	if (wait_event_killable(conn->room,
 				k9p_call_is_posted(conn, call, &ret)))
 		ret = -ERESTARTSYS;
