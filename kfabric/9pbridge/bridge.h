@@ -134,7 +134,7 @@ struct bridge_rare {
 	unsigned long n_unsaid;
 };
 
-/* Prints a line about what went wrong. */
+/* Prints a line about what went wrong, a hundred in ten seconds at most. */
 void bridge_say(const char *format, ...) __attribute__((format(printf, 1, 2)));
 /* The same, one line in ten seconds; it ends with how many were left out before it. */
 void bridge_say_rarely(struct bridge_rare *rare, const char *format, ...)

@@ -35,15 +35,34 @@ static const struct option options[] = {
 #define CONNECTIONS_MAX 4096
 #define TIMEOUT_S_MAX	3600
 #define RARE_S		10
+#define LINES_MOST	100 /* in RARE_S */
 
+/* What connections end with, too, can be brought about as often as anybody likes. */
 static void say_line(const char *format, va_list args, unsigned long n_unsaid)
 {
+	static uint64_t next_s;
+	static unsigned long n_said, n_left_out;
+	uint64_t now_s = bridge_now_s();
+
 	flockfile(stderr);
-	fputs("kfabric-9p-bridge: ", stderr);
-	vfprintf(stderr, format, args);
-	if (n_unsaid)
-		fprintf(stderr, " (%lu more like it before)", n_unsaid);
-	fputc('\n', stderr);
+	if (now_s >= next_s) {
+		if (n_left_out)
+			fprintf(stderr,
+				"kfabric-9p-bridge: %lu lines were left out\n",
+				n_left_out);
+		next_s = now_s + RARE_S;
+		n_said = n_left_out = 0;
+	}
+	if (n_said < LINES_MOST) {
+		n_said++;
+		fputs("kfabric-9p-bridge: ", stderr);
+		vfprintf(stderr, format, args);
+		if (n_unsaid)
+			fprintf(stderr, " (%lu more like it before)", n_unsaid);
+		fputc('\n', stderr);
+	} else {
+		n_left_out++;
+	}
 	funlockfile(stderr);
 }
 

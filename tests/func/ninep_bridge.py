@@ -32,6 +32,9 @@ SPIN_MAX = 0.5
 FEW_FILES = 40
 MANY = 60
 LINES_MAX = 3
+# Of any kind; how many were left out is told with the next ones.
+LINES_MOST = 100
+LINES_EACH_S = 10
 # Replies that fill whatever there is between the server and a client.
 FLOOD = 4096
 PIECE = 65536
@@ -229,6 +232,20 @@ class NinepBridge(lab.FuncTest):
         self.serves(first)
         second.socket.close()
         self.eventually_serves()
+
+    def test_who_comes_and_goes_does_not_fill_the_log(self):
+        self.begin()
+        alone, began = self.threads(), time.monotonic()
+        for _ in range(LINES_MOST + MANY):
+            self.client().socket.close()
+        self.until(lambda: self.threads() <= alone, "all have gone")
+        turns = 1 + (time.monotonic() - began) // LINES_EACH_S
+        self.assertLessEqual(len(self.log().splitlines()), turns * (LINES_MOST + 1))
+
+        def is_told():
+            self.client().socket.close()
+            return "lines were left out" in self.log()
+        self.until(is_told, "how many lines were left out")
 
     def test_the_number_of_connections_is_looked_at(self):
         for wrong in ("0", "-1", "x", "5000"):
