@@ -15,14 +15,10 @@ ASKED=/tmp/asked
 GO=/tmp/go
 SOON_S=$((30 * TIMEOUT_FACTOR))
 
-hostile_mount() { # hostile_mount PORT [OPTION...]
-	_words="trans=kfabric,prov=tcp,port=$1,msize=65536"
-	shift
-	for _word in "$@"; do
-		_words="$_words,$_word"
-	done
-	timeout -s KILL $SOON_S mount -t 9p \
-		-o "version=9p2000.L,uname=root,aname=/,$_words" 127.0.0.1 $MOUNT
+OPTIONS=version=9p2000.L,uname=root,aname=/,trans=kfabric,prov=tcp,msize=65536
+
+hostile_mount() { # hostile_mount PORT [OPTION]
+	timeout -s KILL $SOON_S mount -t 9p -o "$OPTIONS,port=$1${2:+,$2}" 127.0.0.1 $MOUNT
 }
 
 is_no_mount() { # is_no_mount PORT: mount says so by itself
@@ -136,6 +132,17 @@ all_answers() { # all_answers N: each of them, in the Nth round
 	done
 }
 
+# Whoever mounts is killed while the other end says nothing, long before its time is over.
+killed_early() {
+	_port=$((PORT + $(python3 $HOSTILE --hellos | grep -n '^silent$' | cut -d: -f1)))
+	mount -t 9p -o "$OPTIONS,port=$_port,timeout=3600" 127.0.0.1 $MOUNT &
+	_mount=$!
+	wait_for 20 grep -q k9p_conn /proc/$_mount/wchan
+	_waits=$?
+	kill -9 $_mount
+	wait_for 20 is_over $_mount && [ $_waits = 0 ]
+}
+
 all_hellos() {
 	_port=$PORT
 	for name in $(python3 $HOSTILE --hellos); do
@@ -169,6 +176,7 @@ check "a mount without options finds nobody" says "Connection refused" \
 	mount -t 9p 127.0.0.1 $MOUNT
 check "a request that is answered before it is sent" answered_first
 check "requests that nobody acknowledges" unacknowledged
+check "a mount that is killed while it connects" killed_early
 all_hellos
 if [ "${K9P_ROUNDS:-2}" -gt 0 ]; then
 	all_answers 1

@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: BSD-2-Clause
 # shellcheck shell=dash
 # The kernel's 9P file system over kfabric, with the distribution's 9P server behind the
-# bridge: over verbs and tcp, what a server that dies leaves, requests that are taken back.
+# bridge: over verbs and tcp, what a server that dies leaves, requests that are taken back;
+# the kernel's own trans=rdma by way of it.
 # NEEDS: rdma python 9p
 # KO: kfabric_core kfabric_verbs kfabric_tcp kfabric_9p
 # BIN: kfabric-9p-bridge
@@ -77,15 +78,27 @@ fails_soon() { # an operation on the mount; it waits for nobody
 }
 
 check "soft RoCE starts" rxe_setup || exit
-check "the modules load" modprobe -a kfabric_verbs kfabric_tcp 9p || exit
+check "the modules load" modprobe -a kfabric_verbs kfabric_tcp 9p 9pnet_rdma ||
+	exit
 check "the server serves" serve_9p || {
 	diag "$(cat /tmp/diod.log)"
 	exit
 }
 
+over_rdma() { # the kernel's own transport, which says nothing of what it can
+	check "trans=rdma: a bridge listens" bridge_at verbs "$LOCAL_IP" 5643 --rdma
+	check "trans=rdma: a mount" mount_9p "$LOCAL_IP" \
+		"trans=rdma,port=5643,msize=65536,rq=16,sq=16" || return
+	check "trans=rdma: $OPERATIONS operations on a file" exercised "$OPERATIONS" 3
+	check "trans=rdma: it is unmounted" umount $MOUNT
+	check_fails "trans=rdma: kfabric's transport is refused there" mount_9p \
+		"$LOCAL_IP" "trans=kfabric,prov=verbs,port=5643,timeout=5"
+}
+
 over verbs verbs "$LOCAL_IP" 5640
 over tcp stcp 127.0.0.1 5641
 over tcp tcp 127.0.0.1 5642
+over_rdma
 
 for how in "verbs $LOCAL_IP 5640" "tcp 127.0.0.1 5641"; do
 	# shellcheck disable=SC2086 # three words
