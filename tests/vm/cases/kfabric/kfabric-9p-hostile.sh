@@ -91,12 +91,14 @@ ends_unmounted() { # ends_unmounted NAME: the answer comes while it is unmounted
 # before he has sent anything, and has his reply already.
 is_held_answered() {
 	begins first || return
-	probe hold finish_wait by=k9p_call_start
-	timeout -s KILL $SOON_S stat $MOUNT/early &
+	ls -d $MOUNT/early >/tmp/early 2>&1 &
 	_early=$!
-	wait_for 20 eval 'grep -q k9p_call_start /proc/[0-9]*/wchan' || return
+	wait_for 20 grep -q k9p_call_start /proc/$_early/wchan || return
+	echo "it waits for a place"
+	probe hold finish_wait by=ls
 	touch $GO
 	wait_for 20 probed_above finish_wait 0 || return
+	echo "it has one, and is held"
 	probe count p9_client_cb
 	rm $GO
 	wait_for 20 probed_above p9_client_cb 0
@@ -105,13 +107,18 @@ is_held_answered() {
 answered_first() {
 	rm -f $GO
 	hostile_mount $PORT depth=1 || return
-	is_held_answered
+	is_held_answered && echo "it is answered"
 	_held=$?
+	touch $GO
 	probe release
+	wait_for 20 is_over $_early || kill -9 $_early
 	wait $_early && [ $_held = 0 ]
 	_bad=$?
+	cat /tmp/early
 	probe clear
-	wait $LOOKER && serves && goes && [ $_bad = 0 ]
+	rm -f $GO
+	wait $LOOKER && serves || _bad=1
+	goes && [ $_bad = 0 ]
 }
 
 # What is never acknowledged ends the connection when its time is over.
