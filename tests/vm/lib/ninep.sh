@@ -52,3 +52,56 @@ exercised() {
 	exercise $MOUNT "$@" >/tmp/sum || return
 	echo "$(cat /tmp/sum)  $EXPORT/exercised" | sha256sum -c
 }
+
+# --- a bridge that means the kernel no good (tests/vm/target/ninep_hostile.py)
+
+HOSTILE=/vm/files/ninep_hostile.py
+HOSTILE_PORT=5700 # the honest one; those that connect wrongly follow
+ASKED=/tmp/asked # what the bridge has been asked
+SOON_S=$((30 * TIMEOUT_FACTOR))
+
+HOSTILE_OPTIONS=version=9p2000.L,uname=root,aname=/,trans=kfabric,prov=tcp,msize=65536
+
+hostile_mount() { # hostile_mount PORT [OPTION]
+	timeout -s KILL $SOON_S mount -t 9p -o "$HOSTILE_OPTIONS,port=$1${2:+,$2}" 127.0.0.1 $MOUNT
+}
+
+looks_up() { # looks_up NAME: to whatever end, but to an end
+	timeout -s KILL $SOON_S stat "$MOUNT/$1" >/tmp/looked 2>&1
+	_status=$?
+	cat /tmp/looked
+	[ $_status != 137 ]
+}
+
+serves() { # an answer for a name that is honest, in time
+	timeout -s KILL $SOON_S stat $MOUNT/good >/tmp/served 2>&1
+}
+
+goes() { # it is unmounted, and nobody is waited for
+	timeout -s KILL $SOON_S umount $MOUNT
+}
+
+begins() { # begins NAME: somebody waits for an answer about it
+	: >$ASKED
+	stat "$MOUNT/$1" >/dev/null 2>&1 &
+	# shellcheck disable=SC2034 # it is the case's to wait for
+	LOOKER=$!
+	wait_for 20 grep -q "asked $1" $ASKED
+}
+
+hostile_setup() {
+	mkdir -p $MOUNT
+	check "the loop-back device is up" ip link set lo up
+	check "the modules load" modprobe -a kfabric_tcp 9p || return 1
+	python3 $HOSTILE $HOSTILE_PORT >$ASKED 2>/tmp/hostile.log &
+	check "the bridge listens" wait_for 60 grep -q listening $ASKED || {
+		diag "$(cat /tmp/hostile.log)"
+		return 1
+	}
+}
+
+hostile_end() {
+	check "the transport unloads" wait_for 30 rmmod kfabric_9p
+	check "no object is left open" wait_for 10 fabric_idle
+	check "the provider unloads" rmmod kfabric_tcp
+}

@@ -24,7 +24,7 @@ VERSION, ATTACH, FLUSH, WALK, READ, CLUNK = 100, 104, 108, 110, 116, 120
 REJECT = 6
 DELIVERY = 4
 MSIZE, DEPTH = 65536, 16
-EOPNOTSUPP = 95
+ENOENT, EOPNOTSUPP = 2, 95
 LATER_S = 2
 WORD_S = 0.05
 FLOOD = 200
@@ -196,11 +196,15 @@ def without_acknowledgement(c, _, answer):
     c.send(answer)
 
 
-def first_unasked(c, tag, answer):
-    """The reply to a request that has not been sent yet: it takes the next tag."""
+def first_unasked(c, tag, _):
+    """The reply to a request that has not been sent yet: it has the next tag.
+
+    Whoever asks here is told that there is no such file, so that nothing more of his takes
+    the place of the other one.
+    """
     while not GO.exists():
         time.sleep(WORD_S)
-    c.send(answer)
+    c.send(message(LERROR + 1, tag, struct.pack("<I", ENOENT)))
     while GO.exists():
         time.sleep(WORD_S)
     early = message(WALK + 1, tag + 1, struct.pack("<H", 1) + qid("early"))
