@@ -17,13 +17,16 @@ sys.dont_write_bytecode = True
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
 import abi  # pylint: disable=wrong-import-position
 
-def whole(name):
-    """A header with those that it includes of its folder in their places."""
+def whole(name, seen):
+    """A header with those that it includes of its folder in their places, each once."""
+    if name in seen:
+        return ""
+    seen.add(name)
     text = (abi.TOP / abi.HEADERS / name).read_text(encoding="utf-8")
-    return re.sub(r'^#include "(kfbrick\w*\.h)"$', lambda m: whole(m[1]), text, flags=re.M)
+    return re.sub(r'^#include "(kfbrick\w*\.h)"$', lambda m: whole(m[1], seen), text, flags=re.M)
 
 
-HEADER = whole("kfbrick.h")
+HEADER = whole("kfbrick.h", set())
 MAP = (abi.TOP / abi.HEADERS / "kfbrick.map").read_text(encoding="utf-8")
 
 
