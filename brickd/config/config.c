@@ -295,20 +295,24 @@ static int set_admin(struct parse *p, const char *value)
 	return p->config->admin ? 0 : fail(p, "out of memory");
 }
 
-static int set_fences(struct parse *p, const char *value)
+static int set_state_file(struct parse *p, const char *name, const char *value,
+			  char **path)
 {
 	if (*value != '/')
-		return fail(p, "fences needs a path that begins with /");
-	p->config->fences = strdup(value);
-	return p->config->fences ? 0 : fail(p, "out of memory");
+		return fail(p, "%s needs a path that begins with /", name);
+	*path = strdup(value);
+	return *path ? 0 : fail(p, "out of memory");
+}
+
+static int set_fences(struct parse *p, const char *value)
+{
+	return set_state_file(p, "fences", value, &p->config->fences);
 }
 
 static int set_reservations(struct parse *p, const char *value)
 {
-	if (*value != '/')
-		return fail(p, "reservations needs a path that begins with /");
-	p->config->reservations = strdup(value);
-	return p->config->reservations ? 0 : fail(p, "out of memory");
+	return set_state_file(p, "reservations", value,
+			      &p->config->reservations);
 }
 
 static int set_metrics(struct parse *p, const char *value)

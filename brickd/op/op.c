@@ -242,7 +242,6 @@ enum kfb_status brick_op_recheck(const struct brick_op *op)
 	bool is_map = req->op == KFB_OP_MAP;
 	const struct kfb_range *range =
 		is_map ? &req->u.map.range : &req->u.range;
-
 	bool write = !is_map || req->u.map.flags & KFB_MAP_RW;
 	enum kfb_status status;
 
