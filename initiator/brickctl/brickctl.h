@@ -267,6 +267,9 @@ int ctl_usage(struct ctl *ctl, const char *format, ...)
 /* Return: CTL_USAGE. */
 int ctl_no_memory(struct ctl *ctl);
 
+/* A call whose connection was lost with its request under way, or before. */
+bool ctl_is_unanswered(int error);
+
 /**
  * ctl_fail_call - report that a call of the library failed
  * @ctl: connected

@@ -91,6 +91,12 @@ int ctl_no_memory(struct ctl *ctl)
 			"no memory");
 }
 
+bool ctl_is_unanswered(int error)
+{
+	return error == -ECONNABORTED || error == -ECONNRESET ||
+	       error == -ETIMEDOUT || error == -ENOTCONN;
+}
+
 static int failure_status_of(const struct ctl *ctl, int error)
 {
 	switch (error) {

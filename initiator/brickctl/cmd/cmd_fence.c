@@ -10,14 +10,11 @@
 /* Asking again is harmless, also when the answer to the first time was lost. */
 static int fail_fence(struct ctl *ctl, int err, const char *client)
 {
-	switch (err) {
-	case -ECONNABORTED:
-	case -ECONNRESET:
-	case -ETIMEDOUT:
-	case -ENOTCONN:
+	if (ctl_is_unanswered(err))
 		return ctl_fail_as(ctl, CTL_UNKNOWN, err,
 				   "it may have happened or not: say it again",
 				   client);
+	switch (err) {
 	case -ENOENT:
 		return ctl_fail_as(ctl, CTL_REFUSED, err,
 				   "brickctl clients shows those it knows",

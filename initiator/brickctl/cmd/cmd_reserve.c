@@ -164,12 +164,6 @@ static int read_options(struct ctl *ctl, const struct ctl_args *args,
 	return status;
 }
 
-static bool is_lost(int err)
-{
-	return err == -ECONNABORTED || err == -ECONNRESET ||
-	       err == -ETIMEDOUT || err == -ENOTCONN;
-}
-
 static int fail_reserve(struct ctl *ctl, int err, const char *range)
 {
 	switch (err) {
@@ -236,7 +230,7 @@ static int show_reservation(struct ctl *ctl, const char *range, uint64_t va,
 	struct kfbrick_reservation r = { .size = sizeof(r) };
 	int err = kfbrick_get_reservation(ctl->k, va, n_blocks, &r);
 
-	if (is_lost(err))
+	if (ctl_is_unanswered(err))
 		return ctl_fail_as(ctl, CTL_UNREACHED, err, "ask again", range);
 	if (err)
 		return fail_reserve(ctl, err, range);
@@ -254,7 +248,7 @@ static int change_reservation(struct ctl *ctl, const char *range,
 	struct json_object *object;
 	int err = kfbrick_reserve(ctl->k, want);
 
-	if (is_lost(err))
+	if (ctl_is_unanswered(err))
 		return ctl_fail_as(ctl, CTL_UNKNOWN, err,
 				   "it may have happened or not: brickctl "
 				   "reserve show VA+N says",
