@@ -9,7 +9,6 @@ looked at, and once more when the client has had every chance to go on.
 """
 import json
 import signal
-import subprocess
 import sys
 import time
 import unittest
@@ -17,19 +16,13 @@ import unittest
 import lab
 from comeback import Forwarder
 from fences import Peer
+from kept_out import (ALL, EARLY_S, NO_END_MS, REFUSED, REGISTERS_ASIDE, UNREACHED,
+                      KeptOut)
 
 ROUNDS = 3
-REFUSED, USAGE, UNREACHED = 1, 2, 3
-NO_END_MS = 600000
-# An answer that comes too early comes within it.
-EARLY_S = 1
-ALL = ["0x0+128G rw"]
-METADATA_BYTES = 2 * lab.MIB
-# In a thread of its own, which can be held.
-REGISTERS_ASIDE = lab.LISTEN.startswith("tcp:")
 
 
-class Fencing(lab.FuncTest):
+class Fencing(KeptOut):
     def serve(self, clients=("a", "b", "w"), fencers=("w",), program=lab.BRICKD):
         self.hold = self.folder / "hold"
         self.hold.mkdir()
@@ -46,13 +39,6 @@ class Fencing(lab.FuncTest):
     def serve_held(self, **parameters):
         self.serve(program=lab.FUNC_BIN / "brickd-fencing", **parameters)
 
-    def restart(self, kill=False):
-        if kill:
-            self.b.kill()
-        else:
-            self.assertEqual(self.b.stop(), 0)
-        self.b.start()
-
     def fence(self, client="a", by="w"):
         self.assertEqual(self.ok(self.b.ctl("fence", client, client=by)),
                          f"{client} fenced\n".encode())
@@ -63,20 +49,7 @@ class Fencing(lab.FuncTest):
 
     def later(self, *words, by="w", url=None):
         """A command of a fencer that is not waited for."""
-        process = subprocess.Popen(
-            [lab.BRICKCTL, "--brick", url or self.b.url, *lab.PATIENCE, "--client", by,
-             "--key-file", str(self.b.key(by)), *words],
-            stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=lab.environment())
-        self.addCleanup(process.stderr.close)
-        self.addCleanup(process.stdout.close)
-        self.addCleanup(process.wait)
-        self.addCleanup(process.kill)
-        return process
-
-    def done(self, process, status=0):
-        out, err = process.communicate(timeout=lab.COMES_S)
-        self.assertEqual(process.returncode, status, err.decode())
-        return (out + err).decode()
+        return super().later(*words, by=by, url=url)
 
     def state(self, client="a", by="w"):
         """Whether it is fenced, and its sessions."""
@@ -89,36 +62,12 @@ class Fencing(lab.FuncTest):
         self.until(lambda: self.state(client) == (False, sessions),
                    f"{client} with {sessions} sessions")
 
-    def hold_at(self, what):
-        (self.hold / what).touch()
-
-    def release(self, what):
-        (self.hold / what).unlink()
-
-    def held(self, what, n=1):
-        self.until(lambda: self.b.log_text().count(f"held: {what}") >= n, f"held at {what}")
-
     def is_out(self, client="a"):
         done = self.b.ctl("info", client=client)
         self.refused(done, UNREACHED, "this client is fenced", "brickctl admit")
 
     def is_in(self, client="a"):
         self.ok(self.b.ctl("info", client=client))
-
-    def writer(self):
-        writer = Peer(self, self.b, "write", "a")
-        line = writer.line()
-        if line == "waiting":
-            line = writer.line()
-        self.assertTrue(line.startswith("mapped "), line)
-        self.assertIn(writer.line(), ("writing", "ended"))
-        return writer
-
-    def medium(self):
-        """What lies in the slots."""
-        with open(self.b.store, "rb") as store:
-            store.seek(METADATA_BYTES)
-            return store.read()
 
     # ---- nothing lands ----
 
@@ -127,11 +76,7 @@ class Fencing(lab.FuncTest):
         if frozen:
             writer.stop()
         self.fence()
-        before = self.medium()
-        writer.go_on()
-        self.assertIn(writer.line(), ("ended", ""))
-        self.assertEqual(writer.process.wait(lab.STOP_S), 0)
-        self.assertEqual(self.medium(), before)
+        self.nothing_lands(writer)
         checker = Peer(self, self.b, "check", "b")
         # It does not have to wait: the blocks are nobody's.
         self.assertEqual(checker.line(), "filled")

@@ -9,22 +9,14 @@ client has had every chance to go on.
 
     reservations.py [ROUNDS]
 """
-import subprocess
 import sys
 import time
 import unittest
 
 import lab
-from fences import Peer
+from kept_out import ALL, EARLY_S, NO_END_MS, REFUSED, REGISTERS_ASIDE, USAGE, KeptOut
 
 ROUNDS = 3
-REFUSED, USAGE = 1, 2
-NO_END_MS = 600000
-# An answer that comes too early comes within it.
-EARLY_S = 1
-ALL = ["0x0+128G rw"]
-METADATA_BYTES = 2 * lab.MIB
-REGISTERS_ASIDE = lab.LISTEN.startswith("tcp:")
 DISK = "0x0+2"
 KEYS = {"a": 0xa, "b": 0xb, "c": 0xc}
 CONFLICT = "reservation conflict"
@@ -42,7 +34,7 @@ TYPES = {
 }
 
 
-class Reservations(lab.FuncTest):
+class Reservations(KeptOut):
     def serve(self, program=lab.BRICKD, group=""):
         self.hold = self.folder / "hold"
         self.hold.mkdir()
@@ -59,13 +51,6 @@ class Reservations(lab.FuncTest):
 
     def serve_held(self):
         self.serve(program=lab.FUNC_BIN / "brickd-fencing")
-
-    def restart(self, kill=False):
-        if kill:
-            self.b.kill()
-        else:
-            self.assertEqual(self.b.stop(), 0)
-        self.b.start()
 
     # ---- commands ----
 
@@ -84,22 +69,6 @@ class Reservations(lab.FuncTest):
         for client in clients:
             self.reserve("register", client, "--new-key", KEYS[client], disk=disk)
 
-    def later(self, *words, by):
-        process = subprocess.Popen(
-            [lab.BRICKCTL, "--brick", self.b.url, *lab.PATIENCE, "--client", by,
-             "--key-file", str(self.b.key(by)), *words],
-            stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=lab.environment())
-        self.addCleanup(process.stderr.close)
-        self.addCleanup(process.stdout.close)
-        self.addCleanup(process.wait)
-        self.addCleanup(process.kill)
-        return process
-
-    def done(self, process, status=0):
-        out, err = process.communicate(timeout=lab.COMES_S)
-        self.assertEqual(process.returncode, status, err.decode())
-        return (out + err).decode()
-
     def keys(self, disk=DISK):
         """The type, and who has which key; who holds it in capitals."""
         found = self.b.json("reserve", "show", disk, client="d")
@@ -117,15 +86,6 @@ class Reservations(lab.FuncTest):
             else:
                 self.assertIn(b"reservation", done.stderr)
         return found
-
-    def hold_at(self, what):
-        (self.hold / what).touch()
-
-    def release(self, what):
-        (self.hold / what).unlink()
-
-    def held(self, what):
-        self.until(lambda: f"held: {what}\n" in self.b.log_text(), f"held at {what}")
 
     # ---- the table ----
 
@@ -212,28 +172,10 @@ class Reservations(lab.FuncTest):
 
     # ---- nothing lands ----
 
-    def medium(self):
-        with open(self.b.store, "rb") as store:
-            store.seek(METADATA_BYTES)
-            return store.read()
-
-    def writer(self):
-        writer = Peer(self, self.b, "write", "a")
-        line = writer.line()
-        if line == "waiting":
-            line = writer.line()
-        self.assertTrue(line.startswith("mapped "), line)
-        self.assertIn(writer.line(), ("writing", "ended"))
-        return writer
-
-    def nothing_lands(self, writer, *words):
-        """Of a writer that loses its access by what b does."""
+    def loses(self, writer, *words):
+        """Its access, by what b does."""
         self.reserve(words[0], "b", *words[1:])
-        before = self.medium()
-        writer.go_on()
-        self.assertIn(writer.line(), ("ended", ""))
-        self.assertEqual(writer.process.wait(lab.STOP_S), 0)
-        self.assertEqual(self.medium(), before)
+        self.nothing_lands(writer)
         writer.end()
 
     def rounds(self, frozen):
@@ -243,7 +185,7 @@ class Reservations(lab.FuncTest):
             writer = self.writer()
             if frozen:
                 writer.stop()
-            self.nothing_lands(writer, "reserve", "--type",
+            self.loses(writer, "reserve", "--type",
                                ("write-exclusive", "exclusive-access-reg-only")[n % 2])
             self.assertIn(FORBIDS, self.b.log_text())
             self.reserve("clear", "b")
@@ -260,7 +202,7 @@ class Reservations(lab.FuncTest):
         self.register("a", "b")
         self.reserve("reserve", "a", "--type", "write-exclusive-reg-only")
         writer = self.writer()
-        self.nothing_lands(writer, "preempt", "--victim", 0xa, "--type",
+        self.loses(writer, "preempt", "--victim", 0xa, "--type",
                            "write-exclusive-reg-only")
         self.assertEqual(self.may("a"), "r")
 
