@@ -222,12 +222,16 @@ static bool add_clients(struct brick_config *c, struct sim_brick *brick)
 	return c->clients;
 }
 
+uint32_t sim_brick_port(const struct sim_brick *brick, bool on_second)
+{
+	return SIM_PORT + brick->host.process.number + on_second * SIM_NETWORK;
+}
+
 /* brickd's settings as they are now: 0 or -ENOMEM. */
 static int read_settings(void *ctx, struct brick_config *c)
 {
 	struct sim_brick *brick = ctx;
 	const struct sim_brick_settings *s = &brick->settings;
-	uint32_t port = SIM_PORT + brick->host.process.number;
 	uint32_t n_networks = s->has_two_networks ? SIM_NETWORKS : 1;
 	char err[BRICK_ERR_BYTES] = "", url[64];
 
@@ -257,7 +261,7 @@ static int read_settings(void *ctx, struct brick_config *c)
 	for (uint32_t i = 0; i < n_networks; i++) {
 		(void)snprintf(url, sizeof(url), "%s://127.0.0.1:%u",
 			       s->is_tcp ? "tcp" : "verbs",
-			       port + i * SIM_NETWORK);
+			       sim_brick_port(brick, i));
 		if (brick_config_add_listen(c, url, err, sizeof(err)))
 			return -ENOMEM;
 	}

@@ -129,6 +129,9 @@ void sim_brick_init(struct sim_brick *brick, uint32_t number,
 		    const struct sim_brick_settings *settings, uint64_t seed);
 void sim_brick_fini(struct sim_brick *brick);
 
+/* Where it is on the first network, or, if it has two, on the second. */
+uint32_t sim_brick_port(const struct sim_brick *brick, bool on_second);
+
 /* How it ends, and when it is started again. */
 void sim_brick_kill(struct sim_brick *brick, uint64_t down_ns);
 void sim_brick_stop(struct sim_brick *brick, uint64_t down_ns);

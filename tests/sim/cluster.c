@@ -47,7 +47,7 @@ static struct kfbrick *connect_to(const struct sim_cluster *c)
 	sim_client_key(c->number, key);
 	(void)snprintf(url, sizeof(url), "%s://127.0.0.1:%u",
 		       c->brick->settings.is_tcp ? "tcp" : "verbs",
-		       SIM_PORT + c->brick->host.process.number);
+		       sim_brick_port(c->brick, false));
 	if (!kfbrick_connect(&config, &k))
 		return k;
 	kfbrick_close(k);

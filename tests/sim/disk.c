@@ -64,7 +64,6 @@ int sim_disk_order(struct sim_disk *d, const char *text, char *answer)
 static int attach(struct sim_disk *d)
 {
 	const struct sim_disk_settings *s = &d->settings;
-	uint32_t port = SIM_PORT + d->brick->host.process.number;
 	char text[ORDER_BYTES], answer[SIM_ANSWER_BYTES], who[64] = "",
 							  other[48] = "";
 	bool is_other_first = false;
@@ -73,7 +72,7 @@ static int attach(struct sim_disk *d)
 	if (s->has_two_networks) {
 		is_other_first = sim_disk_chance(d, 500);
 		(void)snprintf(other, sizeof(other), ",addr=127.0.0.1,port=%u",
-			       port + !is_other_first * SIM_NETWORK);
+			       sim_brick_port(d->brick, !is_other_first));
 	}
 	d->is_ro = sim_disk_chance(d, s->ro_permille);
 	if (!s->is_nameless)
@@ -82,11 +81,11 @@ static int attach(struct sim_disk *d)
 	(void)snprintf(
 		text, sizeof(text),
 		"attach,addr=127.0.0.1,port=%u%s,provider=%s%s,base=0x%llx,blocks=%u,sector=%u,queues=%u,reconnect_s=%u,timeout_s=1,retain_mb=%u,map_cache=%u%s%s%s",
-		port + is_other_first * SIM_NETWORK, other, s->provider, who,
-		(unsigned long long)s->first_va, d->n_blocks, s->sector_bytes,
-		s->queues, s->reconnect_s, s->retain_mb, s->map_cache,
-		s->is_thin ? ",thin" : "", s->is_shared ? ",shared" : "",
-		d->is_ro ? ",ro" : "");
+		sim_brick_port(d->brick, is_other_first), other, s->provider,
+		who, (unsigned long long)s->first_va, d->n_blocks,
+		s->sector_bytes, s->queues, s->reconnect_s, s->retain_mb,
+		s->map_cache, s->is_thin ? ",thin" : "",
+		s->is_shared ? ",shared" : "", d->is_ro ? ",ro" : "");
 	d->n_revoked = d->brick->n_revoked[d->number];
 	d->is_attaching = true;
 	rc = sim_disk_order(d, text, answer);

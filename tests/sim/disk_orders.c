@@ -41,7 +41,7 @@ void sim_disk_try_nameless(struct sim_disk *d)
 	(void)snprintf(
 		text, sizeof(text),
 		"attach,addr=127.0.0.1,port=%u,provider=%s,base=0x%llx,blocks=%u,map_cache=%u",
-		SIM_PORT + d->brick->host.process.number, s->provider,
+		sim_brick_port(d->brick, false), s->provider,
 		(unsigned long long)s->first_va, d->n_blocks,
 		s->map_cache ? s->map_cache : 1);
 	must_be_refused(d, text);

@@ -130,18 +130,16 @@ static void visit(struct sim_squatter *q)
 	struct sim_disk *d = q->disk;
 	const struct sim_disk_settings *s = &d->settings;
 	char text[ORDER_BYTES], answer[ANSWER_BYTES];
+	bool on_second = s->has_two_networks && sim_disk_chance(d, 500);
 	struct gendisk *disk;
 	int instance;
 
 	(void)snprintf(
 		text, sizeof(text),
 		"attach,addr=127.0.0.1,port=%u,provider=%s,client=client%u,key=kfbrick:%u,base=0x%llx,blocks=%u,sector=%u,queues=1,reconnect_s=0,timeout_s=1,retain_mb=0,map_cache=%u,thin",
-		SIM_PORT + d->brick->host.process.number +
-			(s->has_two_networks && sim_disk_chance(d, 500)) *
-				SIM_NETWORK,
-		s->provider, q->number, q->number,
-		(unsigned long long)s->first_va, d->n_blocks, s->sector_bytes,
-		sim_disk_chance(d, 300) ? 0U : 2U);
+		sim_brick_port(d->brick, on_second), s->provider, q->number,
+		q->number, (unsigned long long)s->first_va, d->n_blocks,
+		s->sector_bytes, sim_disk_chance(d, 300) ? 0U : 2U);
 	if (km_control(text, answer, sizeof(answer))) {
 		sim_trace("squatter", "is not let in: %s", answer);
 		return;

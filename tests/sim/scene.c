@@ -208,10 +208,8 @@ static void add_client(struct sim_scene *s, uint32_t i, uint64_t *dice,
 		c.quota && sim_chance_of(quotas, 500) ? 0 : c.n_blocks - 1;
 	brick->settings.may_differ[i] =
 		sharing == SIM_SHARES_NOTHING && !brick->settings.is_open;
-	c.port = SIM_PORT + brick->host.process.number +
-		 (brick->settings.has_two_networks &&
-		  sim_chance_of(&networks, 500)) *
-			 SIM_NETWORK;
+	c.port = sim_brick_port(brick, brick->settings.has_two_networks &&
+					       sim_chance_of(&networks, 500));
 	c.lease_ms = brick->settings.lease_ms;
 	c.is_tcp = brick->settings.is_tcp;
 	c.is_nameless = brick->settings.is_open;
