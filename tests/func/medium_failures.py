@@ -49,6 +49,8 @@ class Cell(DiskTest):
         self.on_disk(**parameters)
         if self.slow_device:
             self.disk.through(self.b.slow)
+        # What lies where is what the test has ordered: nothing goes by itself.
+        self.b.settings += "\ntier-low = 0"
         self.slow = os.path.basename(self.b.slow)
         self.b.start()
         self.client = self.talker()
