@@ -14,16 +14,6 @@ LONG_S=300
 SIZE_MIB=32
 DATA_MIB=24
 LV=/dev/fast/data
-export DM_DISABLE_UDEV=1
-
-lvm_here() { # no daemon tells of devices, and makes their nodes
-	lvm "$@" --config 'activation { udev_sync = 0 udev_rules = 0 }
-		devices { use_devicesfile = 0 obtain_device_list_from_udev = 0
-			external_device_info_source = "none"
-			types = [ "kfbrick", 16 ] }
-		backup { backup = 0 archive = 0 }
-		global { event_activation = 0 }'
-}
 
 attach_all() {
 	disks=
@@ -58,8 +48,7 @@ make_volume() {
 }
 
 bricks_setup 2 "lease-ms = 3000"
-modprobe dm-mod || bail "the device mapper loads"
-mkdir -p /run/lvm /run/lock/lvm /etc/lvm
+lvm_setup || bail "the device mapper loads"
 head -c $((DATA_MIB << 20)) /dev/urandom >/tmp/input
 check "a disk of each brick is attached" attach_all || exit
 check "they become a striped volume" make_volume || exit
