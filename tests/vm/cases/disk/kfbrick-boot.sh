@@ -46,6 +46,9 @@ check "what is mounted is that disk" is_data
 check "the disk was there before the mount was begun" \
 	before kfbrick@data.service data.mount
 check "brickd was there before the disk" before brickd.service kfbrick@data.service
+check "a cluster's locks were there before the disk" before dlm.service kfbrick@data.service
+check "the disk was there before the locks of shared volumes" \
+	before kfbrick@data.service lvmlocks.service
 check "it is written" dd if=/dev/urandom of=/data/file bs=1M count=8 conv=fsync
 sum=$(sha256sum </data/file)
 
