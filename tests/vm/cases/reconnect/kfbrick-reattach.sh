@@ -213,7 +213,7 @@ others() {
 
 # Who gave the order goes away; or somebody else orders.
 orders() {
-	check "orders: a disk is attached" attach --reconnect-s 20 || exit
+	check "orders: a disk is attached" attach --reconnect-s $((20 * TIMEOUT_FACTOR)) || exit
 	check "orders: it is written, and not flushed" put /tmp/new
 	check "orders: the brick stays away for too long" stay_away
 	reattach >/tmp/order.out 2>&1 &
@@ -257,7 +257,7 @@ elsewhere() { # elsewhere COMMAND...: of disk.sh, for a brick where no disk look
 
 # As long as it tries no other disk of the client gets its blocks.
 claims() {
-	check "claims: a disk is attached" attach --reconnect-s 40 || exit
+	check "claims: a disk is attached" attach --reconnect-s $((40 * TIMEOUT_FACTOR)) || exit
 	check "claims: the brick stays away for too long" stay_away
 	reattach >/tmp/order.out 2>&1 &
 	_order=$!
