@@ -30,6 +30,23 @@ static bool kfir_has_level(const struct kfir_conn *conn,
 	       !(level & ~conn->inner->comp_levels);
 }
 
+/*
+ * The grant by which the device below may do a part. To tell that a write is in the
+ * peer's memory the device may read it back, for which it must be allowed to read.
+ */
+static struct rdmw_grant *kfir_grant_of(struct kfir_conn *conn,
+					const struct kfir_op *op,
+					const struct rdmw_range *range)
+{
+	struct rdmw_grant *grant =
+		rdmw_grants_find(&conn->held, range, kfir_access_of(op));
+
+	if (grant && (op->base.flags & FI_DELIVERY_COMPLETE) &&
+	    !(grant->access & RDMW_MAY_READ))
+		return NULL;
+	return grant;
+}
+
 /* Nothing of it was handed over: can the device below do all of it? */
 bool kfir_is_native(struct kfir_conn *conn, const struct kfir_op *op)
 {
@@ -44,8 +61,7 @@ bool kfir_is_native(struct kfir_conn *conn, const struct kfir_op *op)
 						  .len = r->len,
 						  .key = r->key };
 
-		if (r->len &&
-		    !rdmw_grants_find(&conn->held, &range, kfir_access_of(op)))
+		if (r->len && !kfir_grant_of(conn, op, &range))
 			return false;
 	}
 	return true;
@@ -96,7 +112,7 @@ int kfir_send_native(struct kfir_conn *conn, struct kfir_op *op)
 	/* What the peer's engine has to do yet was posted before. */
 	if (conn->nr_asked)
 		return -FI_EAGAIN;
-	grant = rdmw_grants_find(&conn->held, &range, kfir_access_of(op));
+	grant = kfir_grant_of(conn, op, &range);
 	if (!grant)
 		return -ENOENT;
 	slot = kfir_slot_get(conn);

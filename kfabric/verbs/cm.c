@@ -80,6 +80,27 @@ static int kfiv_addr_resolved(struct kfiv_ep *ep, struct rdma_cm_id *id)
 					      ?: KFIV_CM_TIMEOUT_MS);
 }
 
+/*
+ * READs of ours that the peer takes at a time. On iWARP nobody tells reliably, and 0
+ * means nothing. Not inlined: tests say what it is (tests/vm/probe).
+ */
+static noinline __noclone u32 kfiv_cm_reads(const struct kfiv_ep *ep,
+					    const struct rdma_conn_param *conn)
+{
+	return ep->accepting ? ep->param.initiator_depth
+			     : conn->initiator_depth;
+}
+
+/* A queue pair that may not read waits for ever with a READ, or fails. */
+static void kfiv_cm_take_depth(struct kfiv_ep *ep,
+			       const struct rdma_conn_param *conn)
+{
+	if (ep->sinks || kfiv_cm_reads(ep, conn))
+		return;
+	ep->ep.comp_levels &= ~FI_DELIVERY_COMPLETE;
+	ep->ep.flush_modes &= ~FI_FLUSH_READBACK;
+}
+
 static int kfiv_cm_established(struct kfiv_ep *ep, struct rdma_cm_event *event)
 {
 	const struct rdma_conn_param *conn = &event->param.conn;
@@ -89,6 +110,7 @@ static int kfiv_cm_established(struct kfiv_ep *ep, struct rdma_cm_event *event)
 
 	cancel_delayed_work(&ep->cm_timer);
 	kfiv_sinks_limit(ep, conn);
+	kfiv_cm_take_depth(ep, conn);
 	if (!ep->accepting)
 		data = kfiv_cm_get_data(conn->private_data,
 					conn->private_data_len, &len);

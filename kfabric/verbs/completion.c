@@ -42,8 +42,8 @@ static const u16 kfiv_wc_errno[] = {
 	[IB_WC_GENERAL_ERR] = EIO,
 };
 
-int kfiv_tx_errno(const struct kfiv_ep *ep, const struct kfiv_op *op,
-		  enum ib_wc_status status)
+static int kfiv_tx_errno(const struct kfiv_ep *ep, const struct kfiv_op *op,
+			 enum ib_wc_status status)
 {
 	/* siw says so of what it was sending when the stream ended. */
 	if (ep->sinks && status == IB_WC_LOC_QP_OP_ERR)
@@ -106,7 +106,7 @@ static void kfiv_collect_over(struct kfiv_ep *ep, struct kfiv_op *op,
 	}
 	list_cut_position(done, &ep->tx_ops, last);
 	list_for_each_entry(pos, done, node)
-		ep->tx_free++;
+		ep->tx_free += pos->places;
 	spin_unlock_irqrestore(&ep->tx_lock, irq);
 }
 
@@ -120,6 +120,18 @@ static void kfiv_finish_tx(struct kfiv_ep *ep, struct kfiv_op *op,
 		list_add(&slot->node, slots);
 }
 
+/* How a part of an operation ended: the first failure is the operation's. */
+void kfiv_tx_note(struct kfiv_ep *ep, struct kfiv_op *op,
+		  enum ib_wc_status status)
+{
+	if (op->err)
+		return;
+	op->err = kfiv_tx_errno(ep, op, status);
+	op->status = status;
+	if (op->err)
+		kfiv_ep_fail(ep, op->err, op->status);
+}
+
 /* The device has done with an operation, which says how it ended. */
 void kfiv_tx_over(struct kfiv_ep *ep, struct kfiv_op *op)
 {
@@ -128,8 +140,6 @@ void kfiv_tx_over(struct kfiv_ep *ep, struct kfiv_op *op)
 	LIST_HEAD(slots);
 	LIST_HEAD(done);
 
-	if (op->err)
-		kfiv_ep_fail(ep, op->err, op->status);
 	kfiv_collect_over(ep, op, &done);
 	list_for_each_entry_safe(pos, next, &done, node)
 		kfiv_finish_tx(ep, pos, &slots);
@@ -147,8 +157,32 @@ void kfiv_tx_done(struct ib_cq *cq, struct ib_wc *wc)
 	struct kfiv_op *op = container_of(wc->wr_cqe, struct kfiv_op, cqe);
 	struct kfiv_ep *ep = wc->qp->qp_context;
 
-	op->err = kfiv_tx_errno(ep, op, wc->status);
-	op->status = wc->status;
+	kfiv_tx_note(ep, op, wc->status);
+	kfiv_tx_over(ep, op);
+}
+
+/*
+ * An operation that has a READ behind it, which ends with that. Only a failure of this
+ * part comes here, and the READ's, which follows it into the error, is still to come,
+ * so that the operation's memory is needed. On iWARP success comes, too.
+ */
+void kfiv_front_done(struct ib_cq *cq, struct ib_wc *wc)
+{
+	struct kfiv_op *op = container_of(wc->wr_cqe, struct kfiv_op, cqe);
+	struct kfiv_ep *ep = wc->qp->qp_context;
+
+	kfiv_tx_note(ep, op, wc->status);
+	if (ep->sinks && !--op->reads)
+		kfiv_tx_over(ep, op);
+}
+
+/* That READ, unless it has a sink. */
+void kfiv_back_done(struct ib_cq *cq, struct ib_wc *wc)
+{
+	struct kfiv_op *op = container_of(wc->wr_cqe, struct kfiv_op, back_cqe);
+	struct kfiv_ep *ep = wc->qp->qp_context;
+
+	kfiv_tx_note(ep, op, wc->status);
 	kfiv_tx_over(ep, op);
 }
 
@@ -210,7 +244,7 @@ void kfiv_flush_left(struct kfiv_ep *ep)
 	local_bh_disable(); /* as upcalls in softirq expect it */
 	list_for_each_entry_safe(op, next, &tx, node) {
 		done = done && op != unsent;
-		if (!done && !op->over) {
+		if (!done && !op->over && !op->err) {
 			op->status = IB_WC_WR_FLUSH_ERR;
 			op->err = kfiv_tx_errno(ep, op, op->status);
 		}

@@ -94,7 +94,6 @@ static void kfiv_reg_failed(struct ib_cq *cq, struct ib_wc *wc)
 		kfiv_ep_fail(ep, EIO, wc->status);
 }
 
-/* The first failure of an operation's READs is the operation's. */
 static void kfiv_read_done(struct ib_cq *cq, struct ib_wc *wc)
 {
 	struct kfiv_sink *sink =
@@ -106,12 +105,7 @@ static void kfiv_read_done(struct ib_cq *cq, struct ib_wc *wc)
 	if (!op)
 		return; /* reported before */
 	ep = wc->qp->qp_context;
-	if (!op->err) {
-		op->err = kfiv_tx_errno(ep, op, wc->status);
-		op->status = wc->status;
-		if (op->err)
-			kfiv_ep_fail(ep, op->err, op->status);
-	}
+	kfiv_tx_note(ep, op, wc->status);
 	sink->op = NULL;
 	spin_lock_irqsave(&ep->tx_lock, irq);
 	list_add_tail(&sink->node, &ep->sinks->free);
@@ -189,7 +183,7 @@ static int kfiv_register_range(struct kfiv_ep *ep, struct kfiv_sink *sink,
 
 /* Take a sink for what comes next; a read of nothing needs no memory. */
 static int kfiv_take_sink(struct kfiv_ep *ep, const struct kfiv_op *op,
-			  struct rest *rest, struct list_head *taken)
+			  u32 rkey, struct rest *rest, struct list_head *taken)
 {
 	struct kfiv_sinks *sinks = ep->sinks;
 	struct kfiv_sink *sink;
@@ -210,7 +204,7 @@ static int kfiv_take_sink(struct kfiv_ep *ep, const struct kfiv_op *op,
 			.num_sge = 1,
 			.send_flags = IB_SEND_SIGNALED },
 		.remote_addr = rest->remote_addr,
-		.rkey = op->wr.rdma.rkey,
+		.rkey = rkey,
 	};
 	if (rest->n) {
 		ret = kfiv_register_range(ep, sink, rest);
@@ -232,15 +226,16 @@ static int kfiv_take_sink(struct kfiv_ep *ep, const struct kfiv_op *op,
 }
 
 /*
- * Put sinks under a read. first and last are of the chain of its work
- * requests. -EAGAIN: not enough sinks are free.
+ * Put sinks under a read, which is the operation or behind it. first and last are of
+ * the chain of its work requests. -EAGAIN: not enough sinks are free.
  */
 int kfiv_fastreg_map(struct kfiv_ep *ep, struct kfiv_op *op,
-		     struct ib_send_wr **first, struct ib_send_wr **last)
+		     const struct ib_rdma_wr *wr, struct ib_send_wr **first,
+		     struct ib_send_wr **last)
 {
-	struct rest rest = { .sge = op->wr.rdma.wr.sg_list,
-			     .n = op->wr.rdma.wr.num_sge,
-			     .remote_addr = op->wr.rdma.remote_addr };
+	struct rest rest = { .sge = wr->wr.sg_list,
+			     .n = wr->wr.num_sge,
+			     .remote_addr = wr->remote_addr };
 	struct kfiv_sink *sink, *next;
 	struct ib_send_wr **end = first;
 	LIST_HEAD(taken);
@@ -249,7 +244,7 @@ int kfiv_fastreg_map(struct kfiv_ep *ep, struct kfiv_op *op,
 	lockdep_assert_held(&ep->tx_lock);
 	op->reads = 0;
 	do {
-		ret = kfiv_take_sink(ep, op, &rest, &taken);
+		ret = kfiv_take_sink(ep, op, wr->rkey, &rest, &taken);
 		op->reads += !ret;
 	} while (rest.n && !ret);
 	if (ret) {

@@ -54,8 +54,11 @@ static int kfiv_set_device(struct fi_info *info, const struct kfiv_device *dev,
 	size_t most = kfiv_max_queue(dev);
 
 	tx->caps = TX_CAPS;
-	/* iWARP completes a write when the stream has taken it. */
-	tx->comp_levels = FI_INJECT_COMPLETE;
+	/*
+	 * iWARP completes a write when the stream has taken it. With a READ behind it
+	 * it is in the peer's memory everywhere.
+	 */
+	tx->comp_levels = FI_INJECT_COMPLETE | FI_DELIVERY_COMPLETE;
 	if (!dev->iwarp)
 		tx->comp_levels |= FI_TRANSMIT_COMPLETE;
 	tx->inject_size = KFIV_INJECT_BYTES;

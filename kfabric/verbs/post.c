@@ -20,12 +20,23 @@
 
 #include "verbs.h"
 
+static struct kfiv_op *kfiv_op_of_wr(const struct kfiv_ep *ep,
+				     const struct ib_send_wr *wr)
+{
+	struct kfiv_op *op = kfiv_sink_op(ep, wr);
+
+	if (op)
+		return op;
+	if (wr->wr_cqe->done == kfiv_back_done)
+		return container_of(wr, struct kfiv_op, back.wr);
+	return container_of(wr, struct kfiv_op, wr.send);
+}
+
 /* Hand the chain to the device. What it refuses is flushed by the stop. */
 static void kfiv_chain_hand_over(struct kfiv_ep *ep)
 {
 	const struct ib_send_wr *bad;
 	struct ib_send_wr *first = ep->chain;
-	struct kfiv_op *of;
 
 	lockdep_assert_held(&ep->tx_lock);
 	if (!first)
@@ -37,8 +48,7 @@ static void kfiv_chain_hand_over(struct kfiv_ep *ep)
 		return;
 	}
 	/* The device refused the chain from bad on: nothing may follow. */
-	of = kfiv_sink_op(ep, bad);
-	ep->unsent = of ?: container_of(bad, struct kfiv_op, wr.send);
+	ep->unsent = kfiv_op_of_wr(ep, bad);
 	ep->tx_state = KFIV_QUEUE_STOPPED;
 	kfiv_ep_queue_stop(ep);
 }
@@ -92,6 +102,34 @@ static void kfiv_fill_wr(struct kfiv_ep *ep, struct kfiv_op *op,
 		op->wr.rdma.wr.ex.imm_data = cpu_to_be32(post->data);
 }
 
+/* Is it done when the bytes are in the peer's memory? Then it is two work requests. */
+static bool kfiv_reads_back(const struct kfiv_post *post)
+{
+	return post->flags & FI_DELIVERY_COMPLETE;
+}
+
+static u32 kfiv_places(const struct kfiv_ep *ep, const struct kfiv_post *post)
+{
+	return kfiv_reads_back(post) ? min_t(size_t, ep->tx_attr.size, 2) : 1;
+}
+
+/* Put sinks under what an operation reads, on iWARP. */
+static int kfiv_prepare_sinks(struct kfiv_ep *ep, struct kfiv_op *op,
+			      const struct kfiv_post *post,
+			      struct ib_send_wr **first,
+			      struct ib_send_wr **last)
+{
+	int ret;
+
+	if (post->opcode == IB_WR_RDMA_READ)
+		return kfiv_fastreg_map(ep, op, &op->wr.rdma, first, last);
+	if (!kfiv_reads_back(post))
+		return 0;
+	ret = kfiv_fastreg_map(ep, op, &op->back, &op->wr.send.next, last);
+	op->reads += !ret; /* what is before the READ */
+	return ret;
+}
+
 /*
  * What to post: first and last are of the chain of the operation's work
  * requests. On failure nothing is held.
@@ -118,9 +156,13 @@ static int kfiv_prepare_op(struct kfiv_ep *ep, struct kfiv_op *op,
 		return ret;
 	kfiv_fill_wr(ep, op, post, ret);
 	*first = *last = &op->wr.send;
-	if (!ep->sinks || post->opcode != IB_WR_RDMA_READ)
+	if (kfiv_reads_back(post)) {
+		kfiv_fill_back(ep, op, post);
+		op->wr.send.next = *last = &op->back.wr;
+	}
+	if (!ep->sinks)
 		return 0;
-	ret = kfiv_fastreg_map(ep, op, first, last);
+	ret = kfiv_prepare_sinks(ep, op, post, first, last);
 	if (ret)
 		kfiv_op_unmap(ep, op);
 	return ret;
@@ -141,22 +183,30 @@ static void kfiv_accept_op(struct kfiv_ep *ep, struct kfiv_op *op,
 	bool heard = (post->context && (!ep->ep.tx_selective ||
 					(post->flags & FI_COMPLETION))) ||
 		     kfi_ep_counts(&ep->ep, post->comp_flags);
+	bool back = kfiv_reads_back(post);
 
-	if (heard || ep->sinks || ++ep->tx_quiet > ep->tx_quiet_max ||
-	    ep->tx_free == 1) {
+	if (back) {
+		/* The READ is signaled. */
+		ep->tx_quiet = 0;
+		if (ep->sinks)
+			op->wr.send.send_flags |= IB_SEND_SIGNALED;
+	} else if (heard || ep->sinks || ++ep->tx_quiet > ep->tx_quiet_max ||
+		   ep->tx_free == 1) {
 		ep->tx_quiet = 0;
 		op->wr.send.send_flags |= IB_SEND_SIGNALED;
 	}
 	if (op->slot)
 		list_del(&op->slot->node);
-	ep->tx_free--;
+	op->places = kfiv_places(ep, post);
+	ep->tx_free -= op->places;
 	if (!ep->unsent)
 		ep->unsent = op;
 	*ep->chain_end = first;
 	ep->chain_end = &last->next;
 	kfi_comp_set(op->comp, post->context, post->flags, post->comp_flags,
 		     post->buf->len);
-	kfiv_op_begin(ep, op, kfiv_tx_done, &ep->tx_ops);
+	kfiv_op_begin(ep, op, back ? kfiv_front_done : kfiv_tx_done,
+		      &ep->tx_ops);
 	if (timeout_ms &&
 	    (!ep->timer_armed || time_before(end, ep->timer_end))) {
 		ep->timer_armed = true;
@@ -179,7 +229,8 @@ static ssize_t kfiv_post_tx_locked(struct kfiv_ep *ep,
 	if (kfiv_needs_slot(post))
 		slot = list_first_entry_or_null(&ep->slots, struct kfiv_slot,
 						node);
-	if (!ep->tx_free || (kfiv_needs_slot(post) && !slot))
+	if (ep->tx_free < kfiv_places(ep, post) ||
+	    (kfiv_needs_slot(post) && !slot))
 		return kfi_ep_again(&ep->ep, FI_TRANSMIT);
 	/*
 	 * On iWARP a fence is kept here: the reads before it have to be over.

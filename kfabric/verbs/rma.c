@@ -118,6 +118,37 @@ static ssize_t kfiv_post_flush(struct fid_ep *fep,
 	return kfiv_tx_post(ep, &post);
 }
 
+/*
+ * The READ behind an operation that is told when it is delivered. It has the bytes at
+ * the end of what is written; behind a message, of whose memory nothing is known
+ * here, it has none, and says that the peer's NIC has done with what was before.
+ */
+void kfiv_fill_back(struct kfiv_ep *ep, struct kfiv_op *op,
+		    const struct kfiv_post *post)
+{
+	const struct ib_rdma_wr *wr = &op->wr.rdma;
+	bool writes = post->comp_flags & FI_WRITE;
+	u32 len =
+		writes ? min_t(size_t, post->buf->len, KFIV_SCRATCH_BYTES) : 0;
+
+	op->back_cqe.done = kfiv_back_done;
+	op->back_sge =
+		(struct ib_sge){ .addr = ep->scratch_dma,
+				 .length = len,
+				 .lkey = ep->domain->pd->local_dma_lkey };
+	op->back = (struct ib_rdma_wr){
+		.wr = { .wr_cqe = &op->back_cqe,
+			.sg_list = &op->back_sge,
+			.num_sge = len ? 1 : 0,
+			.opcode = IB_WR_RDMA_READ,
+			.send_flags = IB_SEND_SIGNALED },
+		.remote_addr = wr->remote_addr + post->buf->len - len,
+		.rkey = wr->rkey,
+	};
+	if (!writes)
+		op->back.remote_addr = 0;
+}
+
 const struct fi_ops_rma kfiv_rma_ops = {
 	.size = sizeof(struct fi_ops_rma),
 	.readmsg = kfiv_post_readmsg,

@@ -46,7 +46,11 @@
 #define KFIV_SINK_PAGES 256
 /* Work requests that register sinks, and that read into them. */
 #define KFIV_SINK_WRS (2 * KFIV_MAX_READS)
-/* Work requests of our own besides the upper layer's: drain and MR. */
+/*
+ * Work requests of our own besides the upper layer's: drain, MR, and the second
+ * one of an operation that is told when it is delivered, where the queue has room
+ * for one operation alone.
+ */
 #define KFIV_OWN_WRS	   4
 #define KFIV_OP_TIMEOUT_MS 30000
 #define KFIV_CM_TIMEOUT_MS 5000
@@ -204,14 +208,19 @@ struct kfiv_sinks {
  * @comp: what the core gets
  * @slot: inject slot that has the bytes, or NULL
  * @posted: when, in jiffies
+ * @places: of the queue that it takes
  * @nr_sge: mapped segments
  * @dir: of the mappings
  * @timed_out: it was under way for too long
  * @over: the device has done with it
- * @reads: sinks under way (iWARP)
- * @err: how it ended, if @over
+ * @reads: on iWARP, work requests under way of an operation that has READs: these,
+ *	and what is before them
+ * @err: how it ended, if @over; before that the first failure of a part
  * @status: how it ended, as the device says
  * @wr: what the device gets
+ * @back: the READ behind it, with FI_DELIVERY_COMPLETE
+ * @back_cqe: how the work completion of @back finds the operation
+ * @back_sge: where @back reads into
  * @sge: segments, mapped
  */
 struct kfiv_op {
@@ -220,6 +229,7 @@ struct kfiv_op {
 	struct kfi_comp *comp;
 	struct kfiv_slot *slot;
 	unsigned long posted;
+	u8 places;
 	u8 nr_sge;
 	u8 dir;
 	bool timed_out;
@@ -232,6 +242,9 @@ struct kfiv_op {
 		struct ib_rdma_wr rdma;
 		struct ib_recv_wr recv;
 	} wr;
+	struct ib_rdma_wr back;
+	struct ib_cqe back_cqe;
+	struct ib_sge back_sge;
 	struct ib_sge sge[KFIV_MAX_SGE];
 };
 
@@ -512,6 +525,8 @@ int kfiv_tx_post_own(struct kfiv_ep *ep, struct ib_send_wr *wr);
 
 /* rma.c */
 extern const struct fi_ops_rma kfiv_rma_ops;
+void kfiv_fill_back(struct kfiv_ep *ep, struct kfiv_op *op,
+		    const struct kfiv_post *post);
 
 /* recv.c */
 ssize_t kfiv_recvmsg(struct fid_ep *ep, const struct fi_msg *msg, u64 flags);
@@ -519,7 +534,9 @@ void kfiv_rx_open(struct kfiv_ep *ep);
 
 /* completion.c */
 void kfiv_tx_done(struct ib_cq *cq, struct ib_wc *wc);
-int kfiv_tx_errno(const struct kfiv_ep *ep, const struct kfiv_op *op,
+void kfiv_front_done(struct ib_cq *cq, struct ib_wc *wc);
+void kfiv_back_done(struct ib_cq *cq, struct ib_wc *wc);
+void kfiv_tx_note(struct kfiv_ep *ep, struct kfiv_op *op,
 		  enum ib_wc_status status);
 void kfiv_tx_over(struct kfiv_ep *ep, struct kfiv_op *op);
 void kfiv_rx_done(struct ib_cq *cq, struct ib_wc *wc);
@@ -546,7 +563,8 @@ int kfiv_sinks_alloc(struct kfiv_ep *ep);
 void kfiv_sinks_limit(struct kfiv_ep *ep, const struct rdma_conn_param *conn);
 void kfiv_sinks_drop(struct kfiv_ep *ep);
 int kfiv_fastreg_map(struct kfiv_ep *ep, struct kfiv_op *op,
-		     struct ib_send_wr **first, struct ib_send_wr **last);
+		     const struct ib_rdma_wr *wr, struct ib_send_wr **first,
+		     struct ib_send_wr **last);
 struct kfiv_op *kfiv_sink_op(const struct kfiv_ep *ep,
 			     const struct ib_send_wr *wr);
 

@@ -21,7 +21,9 @@
  *
  * With FI_REMOTE_CQ_DATA the write uses up one receive of the peer, whose
  * completion has the data. What a completion means is the completion level:
- * at least FI_TRANSMIT_COMPLETE, on iWARP FI_INJECT_COMPLETE.
+ * at least FI_TRANSMIT_COMPLETE, on iWARP FI_INJECT_COMPLETE. Over verbs
+ * FI_DELIVERY_COMPLETE reads the end of the range back: without FI_REMOTE_READ the
+ * peer refuses that.
  *
  * Context: posting.
  * Return: as fi_sendmsg(); -EINVAL also if the remote ranges do not add up

@@ -253,6 +253,41 @@ static noinline_for_stack void st_grant_order(struct grant_test *g)
 	CHECK_EQ(st, st_grant_close_region(g), 0, "the region closes");
 }
 
+/*
+ * Writes that are told when they are delivered, to a region that may not be read: what
+ * the device below would read back to tell that is the engine's to do.
+ */
+static noinline_for_stack void st_grant_delivered(struct grant_test *g)
+{
+	const struct fi_rma_iov rma = { .len = 100, .key = KEY };
+	struct st_op *op = g->d.r.tx[0];
+	const struct fi_msg_rma msg = { .buf = fi_buf_linear(g->d.r.src, 100),
+					.rma_iov = &rma,
+					.rma_iov_count = 1,
+					.addr = g->d.to_b,
+					.context = &op->ctx };
+	struct st *st = g->st;
+	int i, ret, ok = 0;
+
+	ret = fi_mr_reg(st->domain, g->memory, REGION, FI_REMOTE_WRITE, 0, KEY,
+			0, &g->mr, NULL);
+	if (!CHECK_EQ(st, ret, 0, "a region opens that is only written"))
+		return;
+	/* So often that the device below knows it, if it can have it. */
+	for (i = 0; i < ROUNDS; i++) {
+		st_fill(g->d.r.src, 100, i + 1);
+		st_op_reset(op);
+		ret = fi_writemsg(g->d.a.ep, &msg, FI_DELIVERY_COMPLETE);
+		ok += !st_op_result(g->d.a.cq, op, ret) &&
+		      st_holds(g->memory, 100, i + 1) &&
+		      !st_grant_do(g, true, 8, 200);
+	}
+	CHECK_EQ(st, ok, ROUNDS, "writes to it are delivered");
+	CHECK_EQ(st, st_pass(&g->d.r, &g->d.a, &g->d.b, g->d.to_b, 10), 0,
+		 "the connection lives");
+	CHECK_EQ(st, st_grant_close_region(g), 0, "the region closes");
+}
+
 /* ---- who has no grants, or keeps none of the rules ------------------------------- */
 
 static int st_grant_listen(struct grant_test *g, int i)
@@ -616,6 +651,7 @@ void st_test_rdm_grant(struct st *st)
 		st_grant_closes(g);
 		st_grant_again(g);
 		st_grant_order(g);
+		st_grant_delivered(g);
 		st_grant_peers(g);
 		st_grant_wrong(g);
 		st_grant_flood(g);
