@@ -199,6 +199,17 @@ size_t kfi_buf_copy(struct kfi_buf_iter *dst, struct kfi_buf_iter *src,
 }
 EXPORT_SYMBOL_GPL(kfi_buf_copy);
 
+void kfi_buf_take(void *to, const struct fi_buf *buf)
+{
+	const struct fi_buf place = fi_buf_linear(to, buf->len);
+	struct kfi_buf_iter dst, src;
+
+	kfi_buf_start(&src, buf);
+	kfi_buf_start(&dst, &place);
+	kfi_buf_copy(&dst, &src, buf->len);
+}
+EXPORT_SYMBOL_GPL(kfi_buf_take);
+
 /* Are the segments long enough? */
 static bool kfi_buf_holds(const struct fi_buf *buf, size_t len)
 {

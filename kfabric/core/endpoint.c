@@ -8,6 +8,8 @@
 #include <linux/export.h>
 #include <linux/lockdep.h>
 
+#include <kfabric/fi_atomic.h>
+
 #include "core.h"
 #include "trace.h"
 
@@ -107,6 +109,33 @@ static ssize_t kfi_dead_tagged_inject(struct fid_ep *ep, const void *buf,
 	return -ENODEV;
 }
 
+static ssize_t kfi_dead_atomic(struct fid_ep *ep,
+			       const struct fi_msg_atomic *msg, u64 flags)
+{
+	return -ENODEV;
+}
+
+static ssize_t kfi_dead_fetch(struct fid_ep *ep,
+			      const struct fi_msg_atomic *msg,
+			      const struct fi_buf *result, u64 flags)
+{
+	return -ENODEV;
+}
+
+static ssize_t kfi_dead_compare(struct fid_ep *ep,
+				const struct fi_msg_atomic *msg,
+				const struct fi_buf *compare,
+				const struct fi_buf *result, u64 flags)
+{
+	return -ENODEV;
+}
+
+static ssize_t kfi_dead_inject_atomic(struct fid_ep *ep,
+				      const struct fi_msg_atomic *msg)
+{
+	return -ENODEV;
+}
+
 static const struct fi_ops_msg kfi_dead_msg_ops = {
 	.size = sizeof(struct fi_ops_msg),
 	.sendmsg = kfi_dead_msg,
@@ -127,6 +156,14 @@ static const struct fi_ops_tagged kfi_dead_tagged_ops = {
 	.recvmsg = kfi_dead_tagged,
 	.sendmsg = kfi_dead_tagged,
 	.inject = kfi_dead_tagged_inject,
+};
+
+static const struct fi_ops_atomic kfi_dead_atomic_ops = {
+	.size = sizeof(struct fi_ops_atomic),
+	.writemsg = kfi_dead_atomic,
+	.readwritemsg = kfi_dead_fetch,
+	.compwritemsg = kfi_dead_compare,
+	.inject = kfi_dead_inject_atomic,
 };
 
 static bool kfi_ep_is_unconnected(const struct fid_ep *ep)
@@ -172,6 +209,7 @@ static void kfi_ep_kill(struct fid_ep *ep)
 		WRITE_ONCE(ep->msg, &kfi_dead_msg_ops);
 		WRITE_ONCE(ep->rma, &kfi_dead_rma_ops);
 		WRITE_ONCE(ep->tagged, &kfi_dead_tagged_ops);
+		WRITE_ONCE(ep->atomic, &kfi_dead_atomic_ops);
 	}
 	spin_unlock_irqrestore(&ep->lock, irq);
 	if (ev)

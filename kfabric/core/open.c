@@ -108,7 +108,7 @@ EXPORT_SYMBOL_GPL(kfabric_av_open);
 int kfabric_mr_regattr(struct fid_domain *domain, const struct fi_mr_attr *attr,
 		       u64 flags, struct fid_mr **mr)
 {
-	const u64 access = FI_REMOTE_READ | FI_REMOTE_WRITE;
+	const u64 access = FI_REMOTE_READ | FI_REMOTE_WRITE | FI_ATOMIC;
 	int ret = kfi_check_open(&domain->fid, NULL);
 
 	if (ret)
@@ -119,6 +119,9 @@ int kfabric_mr_regattr(struct fid_domain *domain, const struct fi_mr_attr *attr,
 		return -FI_EBADFLAGS;
 	if (!attr->access || (attr->access & ~access) || !attr->buf.len)
 		return -EINVAL;
+	if ((attr->access & FI_ATOMIC) &&
+	    !KFI_HAS_OP(domain->ops, query_atomic))
+		return -EOPNOTSUPP;
 	ret = kfi_buf_check(&attr->buf, U32_MAX, SIZE_MAX);
 	if (ret)
 		return ret;
@@ -197,6 +200,7 @@ void kfi_ep_set_ops(struct fid_ep *ep, const struct kfi_ep_ops *ops)
 	ep->rma = ops->rma;
 	ep->tagged = ops->tagged;
 	ep->sep = ops->sep;
+	ep->atomic = ops->atomic;
 	ep->moved = ops->moved;
 	ep->path = ops->path;
 	ep->set_path = ops->set_path;

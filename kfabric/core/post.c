@@ -20,9 +20,13 @@
 #define READ_FLAGS (FI_COMPLETION | FI_MORE | FI_FENCE)
 
 static const u64 kfi_comp_flags[KFI_OP_TYPES] = {
-	[KFI_OP_SEND] = FI_SEND | FI_MSG,   [KFI_OP_RECV] = FI_RECV | FI_MSG,
-	[KFI_OP_READ] = FI_READ | FI_RMA,   [KFI_OP_WRITE] = FI_WRITE | FI_RMA,
+	[KFI_OP_SEND] = FI_SEND | FI_MSG,
+	[KFI_OP_RECV] = FI_RECV | FI_MSG,
+	[KFI_OP_READ] = FI_READ | FI_RMA,
+	[KFI_OP_WRITE] = FI_WRITE | FI_RMA,
 	[KFI_OP_FLUSH] = FI_FLUSH | FI_RMA,
+	[KFI_OP_ATOMIC] = FI_ATOMIC | FI_WRITE,
+	[KFI_OP_FETCH_ATOMIC] = FI_ATOMIC | FI_READ,
 };
 
 static struct kfi_post_ep *to_kfi_post_ep(struct fid_ep *fid)
@@ -40,8 +44,6 @@ static void kfi_op_fill(struct kfi_op *op, struct fi_context *ctx,
 			enum kfi_op_type type, const struct fi_buf *buf,
 			fi_addr_t addr, u64 flags, u64 data)
 {
-	struct kfi_buf_iter src, dst;
-
 	kfi_comp_set(op->comp, ctx, flags, kfi_comp_flags[type],
 		     type == KFI_OP_RECV ? 0 : buf->len);
 	op->type = type;
@@ -54,9 +56,7 @@ static void kfi_op_fill(struct kfi_op *op, struct fi_context *ctx,
 	if (!(flags & FI_INJECT))
 		return;
 	op->buf = fi_buf_linear(op->inject, buf->len);
-	kfi_buf_start(&src, buf);
-	kfi_buf_start(&dst, &op->buf);
-	kfi_buf_copy(&dst, &src, buf->len);
+	kfi_buf_take(op->inject, buf);
 }
 
 static struct kfi_op *kfi_op_of(struct fi_context *ctx, enum kfi_op_type type,
@@ -86,6 +86,26 @@ static void kfi_op_fill_tag(struct kfi_op *op, u64 tag, u64 ignore)
 	op->ignore = ignore;
 	entry->flags ^= FI_MSG | FI_TAGGED;
 	entry->tag = tag;
+}
+
+/* Operands are copied: their memory is not needed after the post. */
+static void kfi_op_fill_atomic(struct kfi_op *op,
+			       const struct fi_msg_atomic *msg,
+			       const struct fi_buf *compare)
+{
+	const struct fi_rma_ioc *ioc = msg->rma_iov;
+	size_t len = ioc->count * kfabric_datatype_size(msg->datatype);
+
+	op->comp->entry.len = len;
+	op->datatype = msg->datatype;
+	op->atomic_op = msg->op;
+	op->rma_count = 1;
+	op->range = (struct fi_rma_iov){ .addr = ioc->addr,
+					 .len = len,
+					 .key = ioc->key };
+	kfi_buf_take(op->inject, &msg->buf);
+	if (compare)
+		kfi_buf_take(op->compare, compare);
 }
 
 /* ---- handing over ------------------------------------------------------ */
@@ -160,6 +180,7 @@ struct kfi_injected {
 	u64 data;
 	const struct fi_rma_iov *rma; /* of a write */
 	const u64 *tag; /* of a message with one */
+	const struct fi_msg_atomic *atomic; /* of an atomic operation */
 };
 
 /* The operation is in the endpoint's own memory, of which it has enough. */
@@ -182,6 +203,8 @@ static ssize_t kfi_post_inject_locked(struct kfi_post_ep *ep,
 		kfi_op_fill_rma(op, in->rma, 1);
 	if (in->tag)
 		kfi_op_fill_tag(op, *in->tag, 0);
+	if (in->atomic)
+		kfi_op_fill_atomic(op, in->atomic, NULL);
 	ret = kfi_post_queue_locked(ep, op, FI_TRANSMIT);
 	if (ret < 0)
 		list_add(&op->node, &ep->slots);
@@ -536,6 +559,83 @@ const struct fi_ops_rma kfi_post_rma_ops = {
 	.flush = kfi_post_flush,
 };
 EXPORT_SYMBOL_GPL(kfi_post_rma_ops);
+
+/* ---- atomic operations -------------------------------------------------- */
+
+static ssize_t kfi_post_atomicmsg(struct fid_ep *fid,
+				  const struct fi_msg_atomic *msg, u64 flags)
+{
+	struct kfi_post_ep *ep = to_kfi_post_ep(fid);
+	const struct fi_buf none = {};
+	struct kfi_op *op;
+	int ret = msg->context ? kfi_check_atomic(fid, msg, NULL, NULL, flags,
+						  0, &ep->tx_attr)
+			       : -EINVAL;
+
+	if (ret)
+		return ret;
+	op = kfi_op_of(msg->context, KFI_OP_ATOMIC, &none, msg->addr,
+		       flags & ~FI_INJECT, 0);
+	kfi_op_fill_atomic(op, msg, NULL);
+	return kfi_post_queue(ep, op, FI_TRANSMIT);
+}
+
+static ssize_t kfi_post_fetch(struct fid_ep *fid,
+			      const struct fi_msg_atomic *msg,
+			      const struct fi_buf *compare,
+			      const struct fi_buf *result, u64 flags, u64 kind)
+{
+	struct kfi_post_ep *ep = to_kfi_post_ep(fid);
+	struct kfi_op *op;
+	int ret = kfi_check_atomic(fid, msg, compare, result, flags, kind,
+				   &ep->tx_attr);
+
+	if (ret)
+		return ret;
+	op = kfi_op_of(msg->context, KFI_OP_FETCH_ATOMIC, result, msg->addr,
+		       flags, 0);
+	kfi_op_fill_atomic(op, msg, compare);
+	return kfi_post_queue(ep, op, FI_TRANSMIT);
+}
+
+static ssize_t kfi_post_fetch_atomicmsg(struct fid_ep *fid,
+					const struct fi_msg_atomic *msg,
+					const struct fi_buf *result, u64 flags)
+{
+	return kfi_post_fetch(fid, msg, NULL, result, flags, FI_FETCH_ATOMIC);
+}
+
+static ssize_t kfi_post_compare_atomicmsg(struct fid_ep *fid,
+					  const struct fi_msg_atomic *msg,
+					  const struct fi_buf *compare,
+					  const struct fi_buf *result,
+					  u64 flags)
+{
+	return kfi_post_fetch(fid, msg, compare, result, flags,
+			      FI_COMPARE_ATOMIC);
+}
+
+static ssize_t kfi_post_inject_atomic(struct fid_ep *fid,
+				      const struct fi_msg_atomic *msg)
+{
+	struct kfi_post_ep *ep = to_kfi_post_ep(fid);
+	const struct kfi_injected in = { .type = KFI_OP_ATOMIC,
+					 .addr = msg->addr,
+					 .atomic = msg };
+	int ret = kfi_check_atomic(fid, msg, NULL, NULL, FI_INJECT, 0,
+				   &ep->tx_attr);
+
+	return ret ?: kfi_post_inject_op(ep, &in);
+}
+
+const struct fi_ops_atomic kfi_post_atomic_ops = {
+	.size = sizeof(struct fi_ops_atomic),
+	.writemsg = kfi_post_atomicmsg,
+	.readwritemsg = kfi_post_fetch_atomicmsg,
+	.compwritemsg = kfi_post_compare_atomicmsg,
+	.inject = kfi_post_inject_atomic,
+};
+EXPORT_SYMBOL_GPL(kfi_post_atomic_ops);
 
 /* ---- the end of an operation ------------------------------------------- */
 

@@ -70,6 +70,7 @@ const struct kfi_ep_ops loop_ep_ops = {
 	.cm = &loop_cm_ops,
 	.msg = &kfi_post_msg_ops,
 	.rma = &kfi_post_rma_ops,
+	.atomic = &kfi_post_atomic_ops,
 };
 
 static void loop_take_addr(struct sockaddr_in6 *to, const void *addr,

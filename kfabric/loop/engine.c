@@ -253,6 +253,37 @@ static int loop_do_write(struct loop_ep *peer, struct kfi_op *op, int *why)
 	return err;
 }
 
+/* What a peer is refused, prov_errno tells: no key, no access, no range, no alignment. */
+static int loop_do_atomic(struct loop_ep *peer, struct kfi_op *op, int *why)
+{
+	struct loop_domain *d = to_loop_domain(peer->post.ep.domain);
+	const struct kfi_atomic a = kfi_post_atomic(op);
+	u64 result[KFI_ATOMIC_BYTES / sizeof(u64)];
+	struct kfi_buf_iter to, from;
+	struct kfi_table_mr *m;
+	struct fi_buf buf;
+	int ret;
+
+	down_read(&d->mr_lock);
+	m = kfi_mr_table_find(&d->mrs, &op->range, FI_ATOMIC);
+	ret = PTR_ERR_OR_ZERO(m);
+	if (!ret)
+		ret = kfi_atomic_apply(&a, &m->attr.buf,
+				       op->range.addr - m->mr.iova, result);
+	up_read(&d->mr_lock);
+	if (ret) {
+		*why = -ret;
+		return EACCES;
+	}
+	if (op->type == KFI_OP_FETCH_ATOMIC) {
+		buf = fi_buf_linear(result, op->range.len);
+		kfi_buf_start(&from, &buf);
+		kfi_buf_start(&to, &op->buf);
+		kfi_buf_copy(&to, &from, op->range.len);
+	}
+	return 0;
+}
+
 static int loop_execute_op(struct loop_ep *peer, struct kfi_op *op, int *why)
 {
 	struct loop_domain *d = to_loop_domain(peer->post.ep.domain);
@@ -276,6 +307,9 @@ static int loop_execute_op(struct loop_ep *peer, struct kfi_op *op, int *why)
 		}
 		kfi_post_make_readback(op);
 		return loop_do_rma(peer, op, FI_REMOTE_READ, why);
+	case KFI_OP_ATOMIC:
+	case KFI_OP_FETCH_ATOMIC:
+		return loop_do_atomic(peer, op, why);
 	default:
 		return EINVAL;
 	}

@@ -25,6 +25,7 @@ static const struct fi_ops_domain loop_domain_ops = {
 	.endpoint = loop_endpoint,
 	.cq_open = kfi_plain_cq_open,
 	.mr_regattr = loop_mr_regattr,
+	.query_atomic = kfi_query_atomic_all,
 };
 
 static int loop_domain(struct fid_fabric *fabric, struct fi_info *info,
@@ -85,7 +86,9 @@ static int loop_getinfo(struct kfi_provider *prov, const char *node,
 
 	if (!info)
 		return -ENOMEM;
-	info->caps |= FI_LOCAL_COMM;
+	info->caps |= FI_LOCAL_COMM | FI_ATOMIC;
+	info->tx_attr->caps |= FI_ATOMIC;
+	info->rx_attr->caps |= FI_ATOMIC;
 	info->addr_format = FI_SOCKADDR_IN;
 	*info->ep_attr = (struct fi_ep_attr){
 		.type = FI_EP_MSG,

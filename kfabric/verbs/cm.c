@@ -91,7 +91,7 @@ static noinline __noclone u32 kfiv_cm_reads(const struct kfiv_ep *ep,
 			     : conn->initiator_depth;
 }
 
-/* A queue pair that may not read waits for ever with a READ, or fails. */
+/* A queue pair that may not read waits for ever with what is answered, or fails. */
 static void kfiv_cm_take_depth(struct kfiv_ep *ep,
 			       const struct rdma_conn_param *conn)
 {
@@ -99,6 +99,7 @@ static void kfiv_cm_take_depth(struct kfiv_ep *ep,
 		return;
 	ep->ep.comp_levels &= ~FI_DELIVERY_COMPLETE;
 	ep->ep.flush_modes &= ~FI_FLUSH_READBACK;
+	WRITE_ONCE(ep->ep.atomic, NULL);
 }
 
 static int kfiv_cm_established(struct kfiv_ep *ep, struct rdma_cm_event *event)

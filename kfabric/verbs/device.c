@@ -86,6 +86,7 @@ static void kfiv_read_limits(struct kfiv_device *dev)
 						  port.max_msg_sz);
 	}
 	dev->siw = kfiv_is_siw(dev->ib);
+	dev->atomic = !dev->iwarp && attr->atomic_cap != IB_ATOMIC_NONE;
 	/* What is offered holds for reads, too: our users do not split them. */
 	if (!dev->iwarp) {
 		dev->max_sge = min_t(u32, dev->max_sge, attr->max_sge_rd ?: 1);

@@ -49,6 +49,7 @@ static const struct fi_ops_domain kfiv_domain_ops = {
 	.endpoint = kfiv_endpoint,
 	.cq_open = kfi_plain_cq_open,
 	.mr_regattr = kfiv_mr_regattr,
+	.query_atomic = kfiv_query_atomic,
 };
 
 /* Let the removal know of an endpoint or region; false: it has begun. */
@@ -131,6 +132,7 @@ static int kfiv_take_device(struct kfiv_domain *domain, const char *name)
 	refcount_inc(&dev->users);
 	domain->dev = dev;
 	domain->pd = pd;
+	domain->atomic = dev->atomic;
 	refcount_set(&domain->hw, 1);
 	list_add_tail(&domain->node, &dev->domains);
 	return 0;

@@ -80,6 +80,7 @@ static const struct kfi_ep_ops kfiv_ep_ops = {
 	.cm = &kfiv_cm_ops,
 	.msg = &kfiv_msg_ops,
 	.rma = &kfiv_rma_ops,
+	.atomic = &kfiv_atomic_ops,
 };
 
 /* ---- open ------------------------------------------------------------- */

@@ -53,7 +53,7 @@ static int kfiv_set_device(struct fi_info *info, const struct kfiv_device *dev,
 	struct fi_rx_attr *rx = info->rx_attr;
 	size_t most = kfiv_max_queue(dev);
 
-	tx->caps = TX_CAPS;
+	tx->caps = TX_CAPS | (dev->atomic ? FI_ATOMIC : 0);
 	/*
 	 * iWARP completes a write when the stream has taken it. With a READ behind it
 	 * it is in the peer's memory everywhere.
@@ -65,7 +65,7 @@ static int kfiv_set_device(struct fi_info *info, const struct kfiv_device *dev,
 	tx->size = kfiv_offer_limit(tx_hint ? tx_hint->size : 0, most);
 	tx->iov_limit = dev->max_sge;
 	tx->rma_iov_limit = 1;
-	rx->caps = RX_CAPS;
+	rx->caps = RX_CAPS | (dev->atomic ? FI_ATOMIC : 0);
 	rx->size = kfiv_offer_limit(rx_hint ? rx_hint->size : 0, most);
 	rx->iov_limit = dev->max_sge;
 	domain->mr_iov_limit = pages;
@@ -84,7 +84,7 @@ static struct fi_info *kfiv_new_info(const struct kfiv_device *dev,
 
 	if (!info)
 		return NULL;
-	info->caps = CAPS;
+	info->caps = CAPS | (dev && dev->atomic ? FI_ATOMIC : 0);
 	info->addr_format = FI_SOCKADDR;
 	*info->ep_attr = (struct fi_ep_attr){
 		.type = FI_EP_MSG,

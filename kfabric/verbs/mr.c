@@ -243,6 +243,8 @@ int kfiv_mr_regattr(struct fid_domain *fdomain, const struct fi_mr_attr *attr,
 	struct kfiv_mr *mr;
 	int ret;
 
+	if ((attr->access & FI_ATOMIC) && !to_kfiv_domain(fdomain)->atomic)
+		return -EOPNOTSUPP;
 	mr = kzalloc(sizeof(*mr), GFP_KERNEL);
 	if (!mr)
 		return -ENOMEM;
@@ -251,6 +253,8 @@ int kfiv_mr_regattr(struct fid_domain *fdomain, const struct fi_mr_attr *attr,
 		mr->access |= IB_ACCESS_REMOTE_READ;
 	if (attr->access & FI_REMOTE_WRITE)
 		mr->access |= IB_ACCESS_REMOTE_WRITE | IB_ACCESS_LOCAL_WRITE;
+	if (attr->access & FI_ATOMIC)
+		mr->access |= IB_ACCESS_REMOTE_ATOMIC | IB_ACCESS_LOCAL_WRITE;
 	mutex_init(&mr->mutex);
 	INIT_LIST_HEAD(&mr->node);
 	ret = kfi_mr_init(&mr->mr, fdomain, &kfiv_mr_fid_ops, attr);

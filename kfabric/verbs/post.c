@@ -84,6 +84,11 @@ static int kfiv_fill_slot(struct kfiv_ep *ep, struct kfiv_op *op,
 	return buf->len ? 1 : 0;
 }
 
+static bool kfiv_is_atomic(const struct kfiv_post *post)
+{
+	return post->comp_flags & FI_ATOMIC;
+}
+
 static void kfiv_fill_wr(struct kfiv_ep *ep, struct kfiv_op *op,
 			 const struct kfiv_post *post, int n)
 {
@@ -98,14 +103,23 @@ static void kfiv_fill_wr(struct kfiv_ep *ep, struct kfiv_op *op,
 		.remote_addr = post->remote_addr,
 		.rkey = post->rkey,
 	};
+	if (kfiv_is_atomic(post)) {
+		op->wr.atomic.remote_addr = post->remote_addr;
+		op->wr.atomic.compare_add = post->compare_add;
+		op->wr.atomic.swap = post->swap;
+		op->wr.atomic.rkey = post->rkey;
+	}
 	if (post->flags & FI_REMOTE_CQ_DATA)
 		op->wr.rdma.wr.ex.imm_data = cpu_to_be32(post->data);
 }
 
-/* Is it done when the bytes are in the peer's memory? Then it is two work requests. */
+/*
+ * Is it done when the bytes are in the peer's memory? Then it is two work requests, but
+ * for what is answered anyway.
+ */
 static bool kfiv_reads_back(const struct kfiv_post *post)
 {
-	return post->flags & FI_DELIVERY_COMPLETE;
+	return (post->flags & FI_DELIVERY_COMPLETE) && !kfiv_is_atomic(post);
 }
 
 static u32 kfiv_places(const struct kfiv_ep *ep, const struct kfiv_post *post)

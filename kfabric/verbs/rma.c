@@ -15,8 +15,7 @@
 #include "verbs.h"
 
 /* Keys are 32 bits on the wire; a longer one can only be wrong. */
-static int kfiv_set_remote(struct kfiv_post *post, u64 addr, size_t len,
-			   u64 key)
+int kfiv_set_remote(struct kfiv_post *post, u64 addr, size_t len, u64 key)
 {
 	if (key > U32_MAX || addr > U64_MAX - len)
 		return -EINVAL;

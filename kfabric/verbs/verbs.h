@@ -29,6 +29,7 @@
 #include <rdma/ib_verbs.h>
 #include <rdma/rdma_cm.h>
 
+#include <kfabric/kfi_atomic.h>
 #include <kfabric/kfi_provider.h>
 
 /* Segments of one operation, each physically contiguous. */
@@ -70,6 +71,7 @@ struct kfiv_owner;
  * @max_msg_size: of its ports
  * @max_sge: for everything, reads too
  * @max_seg: bytes of a segment
+ * @atomic: it does atomic operations on 8 bytes
  * @iwarp: reads need registered sinks; completions say nothing of the peer
  * @siw: the kernel's software iWARP, which does not do all that it should
  */
@@ -82,6 +84,7 @@ struct kfiv_device {
 	size_t max_msg_size;
 	u32 max_sge;
 	size_t max_seg;
+	bool atomic;
 	bool iwarp;
 	bool siw;
 };
@@ -91,6 +94,7 @@ struct kfiv_device {
  * @domain: base
  * @dev: valid while @hw is not 0
  * @pd: its protection domain, valid as @dev is
+ * @atomic: as of @dev, when that is gone, too
  * @hw: what needs @pd, see the head of the file
  * @hw_dropped: the domain's own count in @hw was given back
  * @node: in dev->domains
@@ -103,6 +107,7 @@ struct kfiv_domain {
 	struct fid_domain domain;
 	struct kfiv_device *dev;
 	struct ib_pd *pd;
+	bool atomic;
 	refcount_t hw;
 	unsigned long hw_dropped;
 	struct list_head node;
@@ -240,6 +245,7 @@ struct kfiv_op {
 	union {
 		struct ib_send_wr send;
 		struct ib_rdma_wr rdma;
+		struct ib_atomic_wr atomic;
 		struct ib_recv_wr recv;
 	} wr;
 	struct ib_rdma_wr back;
@@ -418,8 +424,10 @@ struct kfiv_mr {
  * @opcode: of the work request
  * @dir: DMA direction of @buf
  * @max_sge: segments allowed
- * @remote_addr: for RMA
- * @rkey: for RMA
+ * @remote_addr: for RMA and atomic operations
+ * @rkey: likewise
+ * @compare_add: for atomic operations: what is compared, or added
+ * @swap: what comes instead
  * @data: for the peer's completion, in host order
  * @scratch: read into ep->scratch instead of @buf
  */
@@ -433,6 +441,8 @@ struct kfiv_post {
 	u32 max_sge;
 	u64 remote_addr;
 	u32 rkey;
+	u64 compare_add;
+	u64 swap;
 	u32 data;
 	bool scratch;
 };
@@ -524,9 +534,15 @@ int kfiv_check_data(const struct kfiv_ep *ep, u64 flags);
 int kfiv_tx_post_own(struct kfiv_ep *ep, struct ib_send_wr *wr);
 
 /* rma.c */
+int kfiv_set_remote(struct kfiv_post *post, u64 addr, size_t len, u64 key);
 extern const struct fi_ops_rma kfiv_rma_ops;
 void kfiv_fill_back(struct kfiv_ep *ep, struct kfiv_op *op,
 		    const struct kfiv_post *post);
+
+/* atomic.c */
+extern const struct fi_ops_atomic kfiv_atomic_ops;
+int kfiv_query_atomic(struct fid_domain *domain, unsigned int datatype,
+		      unsigned int op, struct fi_atomic_attr *attr, u64 flags);
 
 /* recv.c */
 ssize_t kfiv_recvmsg(struct fid_ep *ep, const struct fi_msg *msg, u64 flags);

@@ -100,6 +100,16 @@ struct kfid;
 	(FI_INJECT_COMPLETE | FI_TRANSMIT_COMPLETE | FI_DELIVERY_COMPLETE | \
 	 FI_COMMIT_COMPLETE)
 
+/*
+ * Atomic operations. Also a flag of their completions, and in the access of a region
+ * that peers may use them on.
+ */
+#define FI_ATOMIC BIT_ULL(25)
+
+/* Flags of fi_query_atomic(). */
+#define FI_COMPARE_ATOMIC BIT_ULL(26)
+#define FI_FETCH_ATOMIC	  BIT_ULL(27)
+
 /* Flags of fi_ep_bind(). */
 #define FI_TRANSMIT		BIT_ULL(28) /* the CQ takes sends and RMA */
 #define FI_SELECTIVE_COMPLETION BIT_ULL(29) /* only FI_COMPLETION ops report */
@@ -264,7 +274,7 @@ struct fi_tx_attr {
 
 /**
  * struct fi_rx_attr - limits and wishes of the receiving side
- * @caps: FI_RECV, FI_REMOTE_READ, FI_REMOTE_WRITE; 0 in hints: any
+ * @caps: FI_RECV, FI_REMOTE_READ, FI_REMOTE_WRITE, FI_ATOMIC; 0 in hints: any
  * @op_flags: flags that every receive gets which is posted without flags
  * @size: receives that may be posted; more gives -FI_EAGAIN
  * @iov_limit: segments of a buffer per receive

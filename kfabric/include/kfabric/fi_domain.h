@@ -16,6 +16,7 @@
 #include <kfabric/fabric.h>
 #include <kfabric/fi_eq.h>
 
+struct fi_atomic_attr;
 struct fi_av_attr;
 
 /**
@@ -137,7 +138,7 @@ static inline struct fi_buf fi_buf_sg(struct scatterlist *sg, u32 nents,
 /**
  * struct fi_mr_attr - a memory region to be
  * @buf: the memory; must stay until fi_close() of the region
- * @access: FI_REMOTE_READ, FI_REMOTE_WRITE, or both
+ * @access: FI_REMOTE_READ, FI_REMOTE_WRITE, FI_ATOMIC, or some of them
  * @iova: with FI_MR_VIRT_ADDR: address that peers use for the first byte
  *	(0: the kernel virtual address for FI_BUF_LINEAR); else peers count
  *	from 0 and this is ignored
@@ -182,6 +183,8 @@ struct fid_mr {
  * @mr_regattr: see fi_mr_regattr()
  * @av_open: see fi_av_open(), in fi_av.h
  * @scalable_ep: see fi_scalable_ep(), in fi_scalable.h
+ * @query_atomic: see fi_query_atomic(), in fi_atomic.h; @datatype and @op are of
+ *	&enum fi_datatype and &enum fi_op
  */
 struct fi_ops_domain {
 	size_t size;
@@ -196,6 +199,9 @@ struct fi_ops_domain {
 		       struct fid_av **av, void *context);
 	int (*scalable_ep)(struct fid_domain *domain, struct fi_info *info,
 			   struct fid_ep **sep, void *context);
+	int (*query_atomic)(struct fid_domain *domain, unsigned int datatype,
+			    unsigned int op, struct fi_atomic_attr *attr,
+			    u64 flags);
 };
 
 /**
@@ -266,7 +272,8 @@ static inline int fi_cq_open(struct fid_domain *domain, struct fi_cq_attr *attr,
  * Context: process.
  * Return: 0; -EINVAL access, buffer or count is senseless; -E2BIG more than
  * mr_iov_limit segments or mr_max_size bytes; -EEXIST the key is in use in
- * this domain; -FI_EBADFLAGS; -ENODEV; -ENOMEM; -ENOSYS.
+ * this domain; -FI_EBADFLAGS; -EOPNOTSUPP there are no atomic operations, or no rights
+ * without others; -ENODEV; -ENOMEM; -ENOSYS.
  */
 static inline int fi_mr_regattr(struct fid_domain *domain,
 				const struct fi_mr_attr *attr, u64 flags,
@@ -280,7 +287,7 @@ static inline int fi_mr_regattr(struct fid_domain *domain,
  * @domain: parent
  * @buf: start
  * @len: bytes
- * @access: FI_REMOTE_READ, FI_REMOTE_WRITE, or both
+ * @access: see &struct fi_mr_attr
  * @offset: 0, as in libfabric
  * @requested_key: see &struct fi_mr_attr
  * @flags: 0 or FI_RMA_PMEM

@@ -24,6 +24,7 @@
 #include <kfabric/fi_domain.h>
 #include <kfabric/fi_eq.h>
 
+struct fi_ops_atomic;
 struct fi_ops_sep;
 struct fi_ops_tagged;
 
@@ -269,6 +270,7 @@ struct fi_space_handler {
  * @rma: remote memory operations
  * @tagged: operations of messages with a tag, in fi_tagged.h
  * @sep: operations of a scalable endpoint, in fi_scalable.h
+ * @atomic: atomic operations, in fi_atomic.h
  * @moved: FI_OPT_MOVED_BYTES, or NULL
  * @path: reads FI_OPT_PATH, or NULL
  * @set_path: sets it; there with @path
@@ -295,6 +297,7 @@ struct fid_ep {
 	const struct fi_ops_rma *rma;
 	const struct fi_ops_tagged *tagged;
 	const struct fi_ops_sep *sep;
+	const struct fi_ops_atomic *atomic;
 	u64 (*moved)(struct fid_ep *ep);
 	int (*path)(struct fid_ep *ep, struct fi_path *path);
 	int (*set_path)(struct fid_ep *ep, const struct fi_path *path);

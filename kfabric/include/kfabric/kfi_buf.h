@@ -80,6 +80,15 @@ size_t kfi_buf_copy(struct kfi_buf_iter *dst, struct kfi_buf_iter *src,
 		    size_t len);
 
 /**
+ * kfi_buf_take() - copy all of a buffer to one place
+ * @to: where to
+ * @buf: buffer, all of whose bytes are there
+ *
+ * Context: any but hardirq.
+ */
+void kfi_buf_take(void *to, const struct fi_buf *buf);
+
+/**
  * kfi_buf_check() - is a description sound?
  * @buf: buffer
  * @iov_limit: segments allowed

@@ -5,8 +5,8 @@
  *
  * Such a provider puts struct kfi_post_ep where others put struct fid_ep,
  * begins its part of operation memory with struct kfi_op, points its vectors
- * at kfi_post_msg_ops, kfi_post_rma_ops and kfi_post_tagged_ops, and brings struct
- * kfi_post_ops.
+ * at kfi_post_msg_ops, kfi_post_rma_ops, kfi_post_tagged_ops and
+ * kfi_post_atomic_ops, and brings struct kfi_post_ops.
  * The core then checks each post, fills in the operation, copies what is
  * injected, counts free places, and hands the operation over. The provider
  * runs it, and ends it with kfi_post_done().
@@ -24,6 +24,7 @@
 #include <linux/minmax.h>
 #include <linux/spinlock.h>
 
+#include <kfabric/kfi_atomic.h>
 #include <kfabric/kfi_provider.h>
 
 /* Limits of these providers; tx_attr must not promise more. */
@@ -40,6 +41,8 @@
  * @KFI_OP_READ: fi_readmsg()
  * @KFI_OP_WRITE: fi_writemsg(), fi_inject_write()
  * @KFI_OP_FLUSH: fi_flush()
+ * @KFI_OP_ATOMIC: fi_atomicmsg(), fi_inject_atomic()
+ * @KFI_OP_FETCH_ATOMIC: fi_fetch_atomicmsg(), fi_compare_atomicmsg()
  * @KFI_OP_TYPES: how many there are; the provider's own begin here
  */
 enum kfi_op_type {
@@ -48,6 +51,8 @@ enum kfi_op_type {
 	KFI_OP_READ,
 	KFI_OP_WRITE,
 	KFI_OP_FLUSH,
+	KFI_OP_ATOMIC,
+	KFI_OP_FETCH_ATOMIC,
 	KFI_OP_TYPES,
 };
 
@@ -63,10 +68,14 @@ enum kfi_op_type {
  * @is_tagged: a send or receive with a tag
  * @tag: of the post
  * @ignore: of the post
- * @buf: local buffer; with FI_INJECT it is @inject
+ * @datatype: &enum fi_datatype of an atomic operation
+ * @atomic_op: &enum fi_op of one
+ * @buf: local buffer; with FI_INJECT it is @inject; of an atomic operation its result's
  * @rma_count: remote ranges
  * @rma: remote ranges
- * @inject: copied bytes; else the provider's
+ * @range: of an atomic operation
+ * @compare: of an atomic operation: what is compared
+ * @inject: copied bytes, operands of an atomic operation; else the provider's
  */
 struct kfi_op {
 	struct list_head node;
@@ -77,13 +86,23 @@ struct kfi_op {
 	u64 data;
 	fi_addr_t addr;
 	bool is_tagged;
+	u8 datatype;
+	u8 atomic_op;
 	u64 tag;
 	u64 ignore;
 	struct fi_buf buf;
 	u32 rma_count;
-	struct fi_rma_iov rma[KFI_POST_RMA_LIMIT];
+	union {
+		struct fi_rma_iov rma[KFI_POST_RMA_LIMIT];
+		struct {
+			struct fi_rma_iov range;
+			u8 compare[KFI_ATOMIC_BYTES];
+		};
+	};
 	u8 inject[KFI_POST_INJECT_SIZE];
 };
+
+static_assert(KFI_POST_INJECT_SIZE >= KFI_ATOMIC_BYTES);
 
 struct kfi_post_ep;
 
@@ -171,6 +190,7 @@ struct fi_info *kfi_post_info(const char *name, size_t queue, size_t iov_limit,
 extern const struct fi_ops_msg kfi_post_msg_ops;
 extern const struct fi_ops_rma kfi_post_rma_ops;
 extern const struct fi_ops_tagged kfi_post_tagged_ops;
+extern const struct fi_ops_atomic kfi_post_atomic_ops;
 
 /**
  * kfi_post_init() - prepare an endpoint, before kfi_ep_init()
@@ -276,6 +296,24 @@ static inline void kfi_post_make_readback(struct kfi_op *op)
 	};
 	op->rma_count = 1;
 	op->buf = fi_buf_linear(op->inject, len);
+}
+
+/**
+ * kfi_post_atomic() - the atomic operation that an operation is
+ * @op: KFI_OP_ATOMIC or KFI_OP_FETCH_ATOMIC; must stay as long as the answer is used
+ *
+ * Context: any.
+ * Return: it.
+ */
+static inline struct kfi_atomic kfi_post_atomic(const struct kfi_op *op)
+{
+	return (struct kfi_atomic){
+		.datatype = op->datatype,
+		.op = op->atomic_op,
+		.count = op->range.len / kfabric_datatype_size(op->datatype),
+		.operand = op->inject,
+		.compare = op->compare,
+	};
 }
 
 /**

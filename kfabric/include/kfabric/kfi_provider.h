@@ -263,6 +263,8 @@ int kfi_plain_domain(struct fid_fabric *fabric, const struct fi_ops_domain *ops,
  * @rma: remote memory
  * @tagged: messages with a tag; NULL: there are none
  * @sep: of a scalable endpoint; else NULL
+ * @atomic: atomic operations; NULL: there are none. With it goes
+ *	&fi_ops_domain.query_atomic
  * @moved: FI_OPT_MOVED_BYTES; NULL: the provider cannot tell
  * @path: reads FI_OPT_PATH: 0, -FI_EOPBADSTATE, or why there is no way; NULL: it
  *	goes by no network interface
@@ -275,6 +277,7 @@ struct kfi_ep_ops {
 	const struct fi_ops_rma *rma;
 	const struct fi_ops_tagged *tagged;
 	const struct fi_ops_sep *sep;
+	const struct fi_ops_atomic *atomic;
 	u64 (*moved)(struct fid_ep *ep);
 	int (*path)(struct fid_ep *ep, struct fi_path *path);
 	int (*set_path)(struct fid_ep *ep, const struct fi_path *path);

@@ -252,6 +252,7 @@ static const struct kfi_ep_ops fault_ep_ops = {
 	.cm = &fault_cm_ops,
 	.msg = &kfi_post_msg_ops,
 	.rma = &kfi_post_rma_ops,
+	.atomic = &kfi_post_atomic_ops,
 };
 
 /* ---- opening ----------------------------------------------------------- */

@@ -291,6 +291,33 @@ static ssize_t fault_post_flush(struct fault_ep *ep, struct fault_op *op,
 	return fi_flush(ep->inner, &msg, flags);
 }
 
+static ssize_t fault_post_atomic(struct fault_ep *ep, struct fault_op *op,
+				 u64 flags)
+{
+	const struct kfi_atomic a = kfi_post_atomic(&op->base);
+	const size_t len = op->base.range.len;
+	const struct fi_buf compare = fi_buf_linear(a.compare, len);
+	const struct fi_rma_ioc ioc = { .addr = op->base.range.addr,
+					.count = a.count,
+					.key = op->base.range.key };
+	struct fi_msg_atomic msg = { .rma_iov = &ioc,
+				     .rma_iov_count = 1,
+				     .addr = FI_ADDR_UNSPEC,
+				     .datatype = a.datatype,
+				     .op = a.op,
+				     .context = &op->inner };
+
+	if (a.op != FI_ATOMIC_READ)
+		msg.buf = fi_buf_linear(a.operand, len);
+	if (op->base.type == KFI_OP_ATOMIC)
+		return fi_atomicmsg(ep->inner, &msg, flags);
+	if (a.op < FI_CSWAP)
+		return fi_fetch_atomicmsg(ep->inner, &msg, &op->base.buf,
+					  flags);
+	return fi_compare_atomicmsg(ep->inner, &msg, &compare, &op->base.buf,
+				    flags);
+}
+
 /* The bytes of an inject are in operation memory, so it is none any more. */
 static ssize_t fault_post_inner(struct fault_ep *ep, struct fault_op *op)
 {
@@ -305,6 +332,9 @@ static ssize_t fault_post_inner(struct fault_ep *ep, struct fault_op *op)
 		return fault_post_msg(ep, op, flags);
 	case KFI_OP_FLUSH:
 		return fault_post_flush(ep, op, flags);
+	case KFI_OP_ATOMIC:
+	case KFI_OP_FETCH_ATOMIC:
+		return fault_post_atomic(ep, op, flags);
 	default:
 		return fault_post_rma(ep, op, flags);
 	}

@@ -30,12 +30,21 @@ static const struct fi_ops fault_domain_fid_ops = {
 	.release = fault_domain_release,
 };
 
+static int fault_query_atomic(struct fid_domain *domain, unsigned int datatype,
+			      unsigned int op, struct fi_atomic_attr *attr,
+			      u64 flags)
+{
+	return fi_query_atomic(to_fault_domain(domain)->inner, datatype, op,
+			       attr, flags);
+}
+
 /* Inner queues belong to endpoints; the engine can upcall in any context. */
 static const struct fi_ops_domain fault_domain_ops = {
 	.size = sizeof(struct fi_ops_domain),
 	.endpoint = fault_endpoint,
 	.cq_open = kfi_plain_cq_open,
 	.mr_regattr = fault_mr_regattr,
+	.query_atomic = fault_query_atomic,
 };
 
 static int fault_open_inner_domain(struct fault_domain *d,

@@ -63,21 +63,14 @@ struct st_group {
 };
 
 static const struct st_group st_groups[] = {
-	{ "info", st_test_info },
-	{ "object", st_test_object },
-	{ "connect", st_test_connect },
-	{ "msg", st_test_msg },
-	{ "rma", st_test_rma },
-	{ "read", st_test_read },
-	{ "access", st_test_access },
-	{ "queue", st_test_queue },
-	{ "level", st_test_level },
-	{ "close", st_test_close },
-	{ "context", st_test_context },
-	{ "cntr", st_test_cntr },
-	{ "look", st_test_look },
-	{ "cycle", st_test_cycle },
-	{ "memory", st_test_memory, true },
+	{ "info", st_test_info },	{ "object", st_test_object },
+	{ "connect", st_test_connect }, { "msg", st_test_msg },
+	{ "rma", st_test_rma },		{ "read", st_test_read },
+	{ "access", st_test_access },	{ "queue", st_test_queue },
+	{ "level", st_test_level },	{ "atomic", st_test_atomic },
+	{ "close", st_test_close },	{ "context", st_test_context },
+	{ "cntr", st_test_cntr },	{ "look", st_test_look },
+	{ "cycle", st_test_cycle },	{ "memory", st_test_memory, true },
 };
 
 /* What is tried of providers of unconnected endpoints, "rdm;...", "rds" and "udp". */

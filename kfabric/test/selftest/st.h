@@ -320,6 +320,7 @@ void st_test_read(struct st *st);
 void st_test_access(struct st *st);
 void st_test_queue(struct st *st);
 void st_test_level(struct st *st);
+void st_test_atomic(struct st *st);
 void st_test_close(struct st *st);
 void st_test_context(struct st *st);
 void st_test_cycle(struct st *st);

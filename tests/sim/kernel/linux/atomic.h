@@ -75,4 +75,14 @@ static inline bool atomic_inc_unless_negative(atomic_t *v)
 	return true;
 }
 
+/* Nobody comes between: threads of the simulator yield where they say so. */
+#define cmpxchg(at, old, to)                        \
+	({                                          \
+		typeof(*(at)) cmpxchg_seen = *(at); \
+		if (cmpxchg_seen == (old))          \
+			*(at) = (to);               \
+		cmpxchg_seen;                       \
+	})
+#define cmpxchg64(at, old, to) cmpxchg(at, old, to)
+
 #endif
