@@ -475,6 +475,22 @@ int kfabric_control(struct kfid *fid, int command, void *arg)
 }
 EXPORT_SYMBOL_GPL(kfabric_control);
 
+int kfabric_open_ops(struct kfid *fid, const char *name, u64 flags, void **ops,
+		     void *context)
+{
+	might_sleep();
+	if (!name)
+		return -EINVAL;
+	if (flags)
+		return -FI_EBADFLAGS;
+	if (READ_ONCE(fid->dead))
+		return -ENODEV;
+	if (!KFI_HAS_OP(fid->ops, ops_open))
+		return -ENOSYS;
+	return fid->ops->ops_open(fid, name, flags, ops, context);
+}
+EXPORT_SYMBOL_GPL(kfabric_open_ops);
+
 /* ---- room ------------------------------------------------------------- */
 
 ssize_t kfi_ep_again(struct fid_ep *ep, u64 dir)

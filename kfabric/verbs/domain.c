@@ -35,6 +35,7 @@ static void kfiv_domain_close(struct kfid *fid)
 	mutex_lock(&kfiv_device_mutex);
 	list_del_init(&domain->node);
 	mutex_unlock(&kfiv_device_mutex);
+	kfiv_loan_end(&domain->loan);
 	kfiv_domain_drop_hw(domain);
 }
 
@@ -42,6 +43,7 @@ static const struct fi_ops kfiv_domain_fid_ops = {
 	.size = sizeof(struct fi_ops),
 	.close = kfiv_domain_close,
 	.release = kfi_obj_kfree,
+	.ops_open = kfiv_ops_open,
 };
 
 static const struct fi_ops_domain kfiv_domain_ops = {
@@ -105,6 +107,7 @@ void kfiv_domain_remove(struct kfiv_domain *domain)
 		mutex_lock(&domain->mutex);
 	}
 	mutex_unlock(&domain->mutex);
+	kfiv_loan_end(&domain->loan);
 	kfiv_domain_drop_hw(domain);
 }
 
@@ -150,6 +153,7 @@ static int kfiv_domain_open(struct fid_fabric *fabric, struct fi_info *info,
 	if (!domain)
 		return -ENOMEM;
 	mutex_init(&domain->mutex);
+	kfiv_loan_init(&domain->loan);
 	INIT_LIST_HEAD(&domain->node);
 	INIT_LIST_HEAD(&domain->eps);
 	INIT_LIST_HEAD(&domain->mrs);

@@ -18,6 +18,7 @@ static void kfiv_ep_close(struct kfid *fid)
 
 	kfiv_domain_del(ep->domain, &ep->node);
 	kfiv_ep_stop(ep);
+	kfiv_loan_end(&ep->loan);
 	kfi_obj_reap(fid, kfiv_ep_reap);
 }
 
@@ -73,6 +74,7 @@ static const struct fi_ops kfiv_ep_fid_ops = {
 	.close = kfiv_ep_close,
 	.release = kfiv_ep_release,
 	.control = kfiv_ep_control,
+	.ops_open = kfiv_ops_open,
 };
 
 static const struct kfi_ep_ops kfiv_ep_ops = {
@@ -91,6 +93,7 @@ static void kfiv_ep_init_fields(struct kfiv_ep *ep, struct kfiv_domain *domain)
 	ep->cm.handler = kfiv_ep_event;
 	mutex_init(&ep->mutex);
 	mutex_init(&ep->id_mutex);
+	kfiv_loan_init(&ep->loan);
 	mutex_init(&ep->own_mutex);
 	spin_lock_init(&ep->tx_lock);
 	spin_lock_init(&ep->rx_lock);

@@ -180,6 +180,7 @@ void kfiv_mr_free_hw(struct kfiv_mr *mr)
 {
 	struct ib_mr *ib;
 
+	kfiv_loan_end(&mr->loan);
 	mutex_lock(&mr->mutex);
 	ib = mr->ib;
 	mr->ib = NULL;
@@ -209,6 +210,7 @@ static const struct fi_ops kfiv_mr_fid_ops = {
 	.close = kfiv_mr_close,
 	.release = kfi_obj_kfree,
 	.control = kfiv_mr_control,
+	.ops_open = kfiv_ops_open,
 };
 
 /* ---- open ------------------------------------------------------------- */
@@ -256,6 +258,7 @@ int kfiv_mr_regattr(struct fid_domain *fdomain, const struct fi_mr_attr *attr,
 	if (attr->access & FI_ATOMIC)
 		mr->access |= IB_ACCESS_REMOTE_ATOMIC | IB_ACCESS_LOCAL_WRITE;
 	mutex_init(&mr->mutex);
+	kfiv_loan_init(&mr->loan);
 	INIT_LIST_HEAD(&mr->node);
 	ret = kfi_mr_init(&mr->mr, fdomain, &kfiv_mr_fid_ops, attr);
 	if (ret) {

@@ -194,6 +194,7 @@ void kfiv_ep_free_hw(struct kfiv_ep *ep)
 	struct rdma_cm_id *id;
 	u8 none = 0;
 
+	kfiv_loan_end(&ep->loan);
 	if (test_and_set_bit(KFIV_ONCE_HW_FREED, &ep->once))
 		return;
 	mutex_lock(&ep->id_mutex);

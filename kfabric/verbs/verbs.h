@@ -62,6 +62,18 @@ struct kfiv_ep;
 struct kfiv_owner;
 
 /**
+ * struct kfiv_loan - what upper layers have of an object's hardware
+ * @lent: how often, and 1 until the end
+ * @back: @lent went to 0
+ * @ended: bit 0: the end has begun
+ */
+struct kfiv_loan {
+	refcount_t lent;
+	struct completion back;
+	unsigned long ended;
+};
+
+/**
  * struct kfiv_device - an RDMA device
  * @ib: the device
  * @node: in the list of devices; protected by kfiv_device_mutex
@@ -95,6 +107,7 @@ struct kfiv_device {
  * @dev: valid while @hw is not 0
  * @pd: its protection domain, valid as @dev is
  * @atomic: as of @dev, when that is gone, too
+ * @loan: of @dev and @pd
  * @hw: what needs @pd, see the head of the file
  * @hw_dropped: the domain's own count in @hw was given back
  * @node: in dev->domains
@@ -108,6 +121,7 @@ struct kfiv_domain {
 	struct kfiv_device *dev;
 	struct ib_pd *pd;
 	bool atomic;
+	struct kfiv_loan loan;
 	refcount_t hw;
 	unsigned long hw_dropped;
 	struct list_head node;
@@ -296,6 +310,7 @@ enum kfiv_queue_state {
  * @qp: its queue pair, from the moment the device is known
  * @cq: shares of the device's CQs, transmit and receive; may be the same
  * @nr_cqe: entries of these shares
+ * @loan: of @qp and @cq
  * @stopped: kfiv_ep_stop() was done
  * @once: KFIV_ONCE_*, what must not be done twice
  * @accepting: opened for a connection request
@@ -348,6 +363,7 @@ struct kfiv_ep {
 	struct ib_qp *qp;
 	struct ib_cq *cq[2];
 	unsigned int nr_cqe[2];
+	struct kfiv_loan loan;
 	bool stopped;
 	bool accepting;
 	bool answered;
@@ -399,6 +415,7 @@ struct kfiv_ep {
  * @domain: parent
  * @node: in domain->mrs
  * @mutex: protects @ib and @enabled
+ * @loan: of @ib
  * @ib: fast registration MR; NULL when it was freed
  * @table: the mapped pages
  * @access: IB_ACCESS_*
@@ -409,6 +426,7 @@ struct kfiv_mr {
 	struct kfiv_domain *domain;
 	struct list_head node;
 	struct mutex mutex;
+	struct kfiv_loan loan;
 	struct ib_mr *ib;
 	struct sg_table table;
 	int access;
@@ -538,6 +556,12 @@ int kfiv_set_remote(struct kfiv_post *post, u64 addr, size_t len, u64 key);
 extern const struct fi_ops_rma kfiv_rma_ops;
 void kfiv_fill_back(struct kfiv_ep *ep, struct kfiv_op *op,
 		    const struct kfiv_post *post);
+
+/* ops.c */
+void kfiv_loan_init(struct kfiv_loan *loan);
+void kfiv_loan_end(struct kfiv_loan *loan);
+int kfiv_ops_open(struct kfid *fid, const char *name, u64 flags, void **ops,
+		  void *context);
 
 /* atomic.c */
 extern const struct fi_ops_atomic kfiv_atomic_ops;

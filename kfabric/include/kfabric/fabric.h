@@ -203,6 +203,7 @@ enum {
  * @release: last reference is gone: free the memory. Context: process
  * @bind: attach @bfid (already pinned by the core). Context: process
  * @control: do @command. Context: process
+ * @ops_open: see fi_open_ops(). Context: process
  */
 struct fi_ops {
 	size_t size;
@@ -210,6 +211,8 @@ struct fi_ops {
 	void (*release)(struct kfid *fid);
 	int (*bind)(struct kfid *fid, struct kfid *bfid, u64 flags);
 	int (*control)(struct kfid *fid, int command, void *arg);
+	int (*ops_open)(struct kfid *fid, const char *name, u64 flags,
+			void **ops, void *context);
 };
 
 /**
@@ -409,6 +412,8 @@ int kfabric_fabric(struct fi_fabric_attr *attr, struct fid_fabric **fabric,
 int kfabric_close(struct kfid *fid);
 int kfabric_bind(struct kfid *fid, struct kfid *bfid, u64 flags);
 int kfabric_control(struct kfid *fid, int command, void *arg);
+int kfabric_open_ops(struct kfid *fid, const char *name, u64 flags, void **ops,
+		     void *context);
 const char *kfabric_strerror(int errnum);
 
 /**
@@ -578,6 +583,25 @@ static inline int fi_close(struct kfid *fid)
 static inline int fi_control(struct kfid *fid, int command, void *arg)
 {
 	return kfabric_control(fid, command, arg);
+}
+
+/**
+ * fi_open_ops() - operations of an object that only its provider has
+ * @fid: object
+ * @name: of the set; the provider's header has the names
+ * @flags: 0
+ * @ops: out: the set, a structure of that header whose first member is its size; it
+ *	is the provider's, and stays as long as the object is open
+ * @context: unused, as in libfabric
+ *
+ * Context: process.
+ * Return: 0; -ENOSYS there is no such set for this object; -FI_EBADFLAGS; -EINVAL no
+ * name; -ENODEV the device is gone. @ops is untouched on failure.
+ */
+static inline int fi_open_ops(struct kfid *fid, const char *name, u64 flags,
+			      void **ops, void *context)
+{
+	return kfabric_open_ops(fid, name, flags, ops, context);
 }
 
 #endif /* KFABRIC_FABRIC_H */
