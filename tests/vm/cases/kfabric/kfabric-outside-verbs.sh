@@ -10,7 +10,7 @@
 HOLD=/sys/module/verbs_look/parameters/hold
 
 said() { # said TEXT: by the module
-	dmesg | grep -q "verbs_look: $1"
+	case_log | grep -q "verbs_look: $1"
 }
 
 check "soft RoCE starts" rxe_setup || exit
