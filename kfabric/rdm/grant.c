@@ -150,52 +150,85 @@ static bool kfir_is_granted(const struct kfir_conn *conn, u64 key)
 	return false;
 }
 
-/* From here on the region does not close without it. */
-static bool kfir_grant_link(struct kfir_grant *g)
+static struct kfir_hint *kfir_hint_of(struct kfir_conn *conn, u64 key)
+{
+	return &conn->hints[hash_64(key, ilog2(KFIR_HINTS))];
+}
+
+/* What the device below has had may be had as soon again, and else later each time. */
+static void kfir_hint_result(struct kfir_conn *conn, u64 key, bool had)
+{
+	struct kfir_hint *hint = kfir_hint_of(conn, key);
+
+	if (hint->key != key)
+		return;
+	if (had)
+		hint->due = 0;
+	else
+		hint->due = min(2 * max(hint->due, KFIR_GRANT_AFTER),
+				KFIR_GRANT_MOST);
+}
+
+/* From here on the region does not close without it. -ENOENT: it has. */
+static int kfir_grant_link(struct kfir_grant *g)
 {
 	const struct fi_rma_iov any = { .key = g->key };
 	struct kfir_domain *d = kfir_domain_of(g->conn->ep);
 	struct kfi_table_mr *t;
+	int ret = 0;
 
 	write_lock_bh(&d->mr_lock);
 	t = kfi_mr_table_find(&d->mrs, &any, FI_REMOTE_READ | FI_REMOTE_WRITE);
 	g->region = IS_ERR(t) ? NULL : container_of(t, struct kfir_mr, t);
-	if (g->region && g->region->plain)
-		g->region = NULL;
-	if (g->region)
+	if (!g->region)
+		ret = -ENOENT;
+	else if (g->region->plain)
+		ret = -EOPNOTSUPP;
+	else
 		list_add_tail(&g->of_mr, &g->region->grants);
 	write_unlock_bh(&d->mr_lock);
-	return g->region;
+	return ret;
 }
 
-/* Memory may be short, or the region gone: then it goes on as it did. */
-static void kfir_grant_begin(struct kfir_conn *conn)
+static int kfir_grant_begin(struct kfir_conn *conn)
 {
 	struct kfir_grant *g;
+	int ret;
 
-	conn->wants_grant = false;
-	if (conn->leaving || conn->nr_granted == RDMW_GRANTS_MAX ||
-	    kfir_is_granted(conn, conn->wanted_key))
-		return;
+	if (conn->nr_granted == RDMW_GRANTS_MAX)
+		return -ENOSPC;
 	g = kzalloc(sizeof(*g), GFP_KERNEL | __GFP_NOWARN);
 	if (!g)
-		return;
+		return -ENOMEM;
 	g->conn = conn;
 	g->key = conn->wanted_key;
 	INIT_WORK(&g->work, kfir_grant_register);
 	INIT_LIST_HEAD(&g->news);
-	if (!kfir_grant_link(g)) {
+	ret = kfir_grant_link(g);
+	if (ret) {
 		kfree(g);
-		return;
+		return ret;
 	}
 	list_add_tail(&g->of_conn, &conn->granted);
 	conn->nr_granted++;
 	queue_work(kfir_wq, &g->work);
+	return 0;
 }
 
-static struct kfir_hint *kfir_hint_of(struct kfir_conn *conn, u64 key)
+/*
+ * Memory may be short: then it goes on as it did. A region that is gone tells nothing of
+ * the next one of its key.
+ */
+static void kfir_grant_wanted(struct kfir_conn *conn)
 {
-	return &conn->hints[hash_64(key, ilog2(KFIR_HINTS))];
+	int ret;
+
+	conn->wants_grant = false;
+	if (conn->leaving || kfir_is_granted(conn, conn->wanted_key))
+		return;
+	ret = kfir_grant_begin(conn);
+	if (ret && ret != -ENOENT)
+		kfir_hint_result(conn, conn->wanted_key, false);
 }
 
 /* The peer was let have what it asked for: is it to have the key? */
@@ -208,7 +241,6 @@ void kfir_grant_hint(struct kfir_conn *conn, u64 key)
 	if (!(conn->flow.features & RDMW_FEATURE_GRANT) ||
 	    ++hint->asked < max(hint->due, KFIR_GRANT_AFTER))
 		return;
-	hint->due = min(2 * hint->asked, KFIR_GRANT_MOST);
 	hint->asked = 0;
 	if (kfir_is_granted(conn, key))
 		return;
@@ -240,9 +272,9 @@ static void kfir_grant_end(struct kfir_grant *g)
 	spin_unlock_irq(&ep->lock);
 	list_del(&g->of_conn);
 	g->conn->nr_granted--;
-	/* What the device has had, or was not asked for, may be had as soon again. */
-	if ((had || g->back) && kfir_hint_of(g->conn, g->key)->key == g->key)
-		kfir_hint_of(g->conn, g->key)->due = 0;
+	/* The device may not have been asked for what is to be returned. */
+	if (had || !g->back)
+		kfir_hint_result(g->conn, g->key, had);
 	kfree(g);
 }
 
@@ -411,7 +443,7 @@ void kfir_grants_look(struct kfir_conn *conn)
 	if (conn->broken || conn->state != KFIR_UP)
 		return;
 	if (conn->wants_grant)
-		kfir_grant_begin(conn);
+		kfir_grant_wanted(conn);
 	conn->grants_due = false;
 	list_for_each_entry_safe(g, next, &conn->granted, of_conn)
 		kfir_grant_look(g);

@@ -17,10 +17,13 @@
 #define REGION	 (16 * BASE)
 #define KEY	 0x5eed0000a11eULL
 #define OWN_KEY	 0x5eed0000b0b0ULL /* that a hostile peer's device has */
+#define AFTER	 4 /* requests, a key is to be granted */
 #define ENOUGH	 8 /* requests, after which there is a grant */
+#define MISSED	 4 /* regions that none is granted of */
 #define WRITERS	 16 /* writes under way */
 #define ROUNDS	 20
 #define EARS	 8 /* receives of a hostile peer */
+#define LOOK_MS	 50
 #define SHORT_MS 1000 /* for what a peer is to return */
 #define LONG_MS	 10000
 
@@ -217,6 +220,28 @@ static noinline_for_stack void st_grant_again(struct grant_test *g)
 	}
 	CHECK_EQ(st, ok, ROUNDS, "a key that is used again is another region");
 	CHECK_EQ(st, ended, ROUNDS * WRITERS, "writes end as they may");
+}
+
+/*
+ * Regions that close when they have just been asked for often enough: the next one of
+ * their key is granted as soon as the first.
+ */
+static noinline_for_stack void st_grant_missed(struct grant_test *g)
+{
+	struct st *st = g->st;
+	int i, n, ret = 0;
+
+	for (i = 0; i < MISSED && !ret; i++) {
+		ret = st_grant_region(g, g->memory);
+		for (n = 0; n < AFTER && !ret; n++)
+			ret = st_grant_do(g, true, 8, 0);
+		ret = st_grant_close_region(g) ?: ret;
+		/* Who is to grant it looks, and there is none. */
+		msleep(LOOK_MS);
+	}
+	CHECK_EQ(st, ret, 0, "regions close that are to be granted");
+	CHECK(st, st_grant_earn(g, g->memory), "the next one is granted");
+	CHECK_EQ(st, st_grant_close_region(g), 0, "it closes");
 }
 
 /*
@@ -650,6 +675,7 @@ void st_test_rdm_grant(struct st *st)
 		st_grant_use(g);
 		st_grant_closes(g);
 		st_grant_again(g);
+		st_grant_missed(g);
 		st_grant_order(g);
 		st_grant_delivered(g);
 		st_grant_peers(g);

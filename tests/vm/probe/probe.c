@@ -9,6 +9,7 @@
  *   hold FUNCTION [FILTER...]          it begins after "release"; not where one
  *                                      must not sleep, as under a spinlock, and
  *                                      it has six arguments at most
+ *   sleep FUNCTION MS [FILTER...]      likewise, after so long
  *   return FUNCTION VALUE [FILTER...]  it is not run, and returns that
  *   release
  *   clear                              all orders end, and what is held goes on
@@ -44,10 +45,12 @@ enum kfp_action {
 	KFP_COUNT,
 	KFP_DELAY,
 	KFP_HOLD,
-	KFP_RETURN
+	KFP_RETURN,
+	KFP_SLEEP
 };
 
-static const char *const kfp_actions[] = { "count", "delay", "hold", "return" };
+static const char *const kfp_actions[] = { "count", "delay", "hold", "return",
+					   "sleep" };
 
 /*
  * @times, @every: 0: no such filter
@@ -115,6 +118,17 @@ typedef unsigned long (*kfp_function)(unsigned long a, unsigned long b,
 				      unsigned long c, unsigned long d,
 				      unsigned long e, unsigned long f);
 
+static bool kfp_is_held(const struct kfp_order *o)
+{
+	return o->action == KFP_HOLD || o->action == KFP_SLEEP;
+}
+
+static long kfp_patience(const struct kfp_order *o)
+{
+	return o->action == KFP_SLEEP ? (long)msecs_to_jiffies(o->value)
+				      : MAX_SCHEDULE_TIMEOUT;
+}
+
 /* What runs instead of a function that is held, and then runs it. */
 static unsigned long kfp_hold(unsigned long a, unsigned long b, unsigned long c,
 			      unsigned long d, unsigned long e, unsigned long f)
@@ -123,7 +137,8 @@ static unsigned long kfp_hold(unsigned long a, unsigned long b, unsigned long c,
 
 	if (!in_atomic() && !irqs_disabled()) {
 		atomic_long_inc(&o->done);
-		wait_event(kfp_wait, READ_ONCE(kfp_released));
+		wait_event_timeout(kfp_wait, READ_ONCE(kfp_released),
+				   kfp_patience(o));
 	}
 	WRITE_ONCE(o->passing, current);
 	return ((kfp_function)o->probe.addr)(a, b, c, d, e, f);
@@ -144,15 +159,16 @@ static int kfp_obey(struct kprobe *probe, struct pt_regs *regs)
 		return 0;
 	}
 	if (!kfp_is_meant(o, regs) ||
-	    (o->action == KFP_HOLD && READ_ONCE(kfp_released)))
+	    (kfp_is_held(o) && READ_ONCE(kfp_released)))
 		return 0;
-	if (o->action != KFP_HOLD)
+	if (!kfp_is_held(o))
 		atomic_long_inc(&o->done);
 	switch (o->action) {
 	case KFP_DELAY:
 		mdelay(o->value);
 		break;
 	case KFP_HOLD:
+	case KFP_SLEEP:
 		regs->ip = (unsigned long)kfp_hold;
 		return 1;
 	case KFP_RETURN:
@@ -206,7 +222,7 @@ static int kfp_parse(struct kfp_order *o, char *line)
 	word = strsep(&line, " ");
 	if (!word || strscpy(o->function, word, sizeof(o->function)) < 0)
 		return -EINVAL;
-	if (o->action == KFP_DELAY || o->action == KFP_RETURN) {
+	if (o->action != KFP_COUNT && o->action != KFP_HOLD) {
 		word = strsep(&line, " ");
 		ret = word ? kstrtol(word, 0, (long *)&o->value) : -EINVAL;
 	} else {
@@ -226,22 +242,22 @@ static int kfp_add(char *line)
 		return -ENOMEM;
 	o->arg = -1;
 	ret = kfp_parse(o, line);
-	if (!ret && o->action == KFP_HOLD && kfp_holds)
+	if (!ret && kfp_is_held(o) && kfp_holds)
 		ret = -EBUSY;
 	if (ret)
 		goto free;
 	o->probe.symbol_name = o->function;
 	o->probe.pre_handler = kfp_obey;
-	if (o->action == KFP_HOLD || o->action == KFP_RETURN)
+	if (kfp_is_held(o) || o->action == KFP_RETURN)
 		o->probe.post_handler = kfp_obeyed;
-	if (o->action == KFP_HOLD) {
+	if (kfp_is_held(o)) {
 		kfp_released = false;
 		kfp_hold_order = o;
 	}
 	ret = register_kprobe(&o->probe);
 	if (ret)
 		goto free;
-	kfp_holds |= o->action == KFP_HOLD;
+	kfp_holds |= kfp_is_held(o);
 	list_add_tail(&o->node, &kfp_orders);
 	return 0;
 

@@ -39,6 +39,12 @@ check "messages were looked at" probed_above kfir_receive 80
 check_fails "but not all for each that comes" probed_above kfir_receive 800
 probe clear
 
+# Regions close when their keys are to be granted, and that is late.
+probe sleep kfir_engine 20
+selftest provider="rdm;loop" only=grant
+check "grants were late" probed_above kfir_engine 50
+probe clear
+
 # Pieces are refused, so that what gives credits back takes the buffer that an operation
 # had; the kernel notices when something is written into one that is over.
 probe return kfi_post_sendmsg -11 by=kfir_slot_send every=2
