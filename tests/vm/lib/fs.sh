@@ -34,3 +34,15 @@ make_tree() { # make_tree FOLDER N: N files in folders, each time the same
 tree_sums() { # tree_sums FOLDER: of each file in it
 	(cd "$1" && find . -type f | sort | xargs sha256sum)
 }
+
+tree_is() { # tree_is FOLDER N: what make_tree makes, each time of the same N
+	[ -s /tmp/sums.want ] || {
+		make_tree /tmp/tree "$2" && tree_sums /tmp/tree >/tmp/sums.want
+	}
+	tree_sums "$1" >/tmp/sums.got && cmp /tmp/sums.want /tmp/sums.got
+}
+
+# exercise FILE OPERATIONS SEED [mapped]: prints the sum that it must have then
+exercise() {
+	PYTHONHOME=/usr python3 /vm/files/exercise_file.py "$@"
+}

@@ -40,16 +40,9 @@ mount_9p() { # mount_9p ADDRESS OPTIONS: below $MOUNT, to what is exported
 	mount -t 9p -o "aname=$EXPORT,version=9p2000.L,uname=root,$2" "$1" $MOUNT
 }
 
-# exercise FOLDER OPERATIONS SEED [mapped]: prints the sum that FOLDER/exercised has
-exercise() {
-	_folder=$1
-	shift
-	python3 /vm/files/exercise_file.py "$_folder/exercised" "$@"
-}
-
 # exercised OPERATIONS SEED [mapped]: on the mount, and looked at where it is kept
 exercised() {
-	exercise $MOUNT "$@" >/tmp/sum || return
+	exercise $MOUNT/exercised "$@" >/tmp/sum || return
 	echo "$(cat /tmp/sum)  $EXPORT/exercised" | sha256sum -c
 }
 

@@ -104,9 +104,8 @@ come() { # this node has the cluster's locks, the disks, and LVM's
 
 # ---- what nodes do
 
-exercise() { # exercise FILE OPERATIONS SEED: the sum that it must have goes beside it
-	PYTHONHOME=/usr python3 /vm/files/exercise_file.py "$MOUNT/$1" \
-		"$2" "$3" mapped >/tmp/sum 2>/tmp/exercise.err || {
+work_on() { # work_on FILE OPERATIONS SEED: the sum that it must have goes beside it
+	exercise "$MOUNT/$1" "$2" "$3" mapped >/tmp/sum 2>/tmp/exercise.err || {
 		cat /tmp/exercise.err
 		return 1
 	}
@@ -128,18 +127,11 @@ is_kept() { # is_kept FILE SEED
 		END { exit bad || NR != 4096 }' "$MOUNT/$1"
 }
 
-sums_are() { # sums_are FOLDER: those of a tree that is always the same
-	[ -s /tmp/sums.want ] || {
-		make_tree /tmp/tree "$FILES" && tree_sums /tmp/tree >/tmp/sums.want
-	}
-	tree_sums "$1" >/tmp/sums.got && cmp /tmp/sums.want /tmp/sums.got
-}
-
 both_write() {
 	check "$FILES files are written" make_tree "$MOUNT/$NAME" "$FILES"
 	check "so are the other's" meet files $LONG_S
-	check "they have 0 differences" sums_are "$MOUNT/$OTHER"
-	check "$OPERATIONS operations on a file" exercise "at-$NAME" "$OPERATIONS" "$NODE"
+	check "they have 0 differences" tree_is "$MOUNT/$OTHER" "$FILES"
+	check "$OPERATIONS operations on a file" work_on "at-$NAME" "$OPERATIONS" "$NODE"
 	check "and on one by the other" meet operations $LONG_S
 	check "whose file has 0 differences" is_exercised "at-$OTHER"
 	check "both have looked" meet looked $LONG_S
@@ -165,7 +157,7 @@ split() { # the other one is alive, and of the cluster no more
 }
 
 death() { # death N: this node writes on all the time
-	exercise "during-$1" "$OPERATIONS_MEANWHILE" $((100 + $1)) &
+	work_on "during-$1" "$OPERATIONS_MEANWHILE" $((100 + $1)) &
 	_worker=$!
 	check "death $1: the other one is about to die" wait_peer "ready-$1" $LONG_S
 	announce "die-$1"
@@ -198,7 +190,7 @@ server() {
 	for i in $(seq "$DEATHS"); do
 		death "$i"
 	done
-	check "the other's files have 0 differences" sums_are $MOUNT/two
+	check "the other's files have 0 differences" tree_is $MOUNT/two "$FILES"
 	check "split: still no byte of it has landed" is_kept split 77
 	check "the other node is gone" wait_peer gone $LONG_S
 	check "it is unmounted" umount $MOUNT

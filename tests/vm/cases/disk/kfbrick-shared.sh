@@ -15,10 +15,6 @@ SIZE=16M
 HALF_KIB=2048
 SECTORS=64 # of each guest, in turn, in one block
 
-case $ROLE in
-server) NAME=one PEER=two ;;
-client) NAME=two PEER=one ;;
-esac
 BRICK_IP=$SERVER_IP
 
 ctl() { # as this guest
@@ -27,22 +23,6 @@ ctl() { # as this guest
 
 watch() { # as the fencer
 	brickctl_as watch 60 "$@"
-}
-
-configure_shared() {
-	configure_brick "$dax" "$BRICK_IP" "lease-ms = 3000" \
-		"fences = /tmp/fences"
-	for _name in one two; do
-		echo "[client $_name]"
-		echo "key-file = $KEY"
-		echo "grant = 0x0+1T rw"
-		echo "group = hosts"
-	done >>"$BRICK_CONF"
-	{
-		echo "[client watch]"
-		echo "key-file = $KEY"
-		echo "role = fencer"
-	} >>"$BRICK_CONF"
 }
 
 attach_shared() {
@@ -102,7 +82,7 @@ halves() {
 	check "halves: it is flushed" flush
 	check "halves: so is the other's" meet halves $LONG_S
 	check "halves: this guest's has 0 differences" has_half "$NAME" "$MINE"
-	check "halves: the other's has 0 differences" has_half "$PEER" $((1 - MINE))
+	check "halves: the other's has 0 differences" has_half "$OTHER" $((1 - MINE))
 	check "halves: the other has read" meet halves-read $LONG_S
 }
 
@@ -129,7 +109,7 @@ under_a_kill() { # under_a_kill COMMAND...: what kills it, at the server
 	check "kill: so is the other's" meet kill-flushed $LONG_S
 	check "kill: this guest's half has 0 differences" \
 		has_half "$NAME" "$MINE"
-	check "kill: the other's has 0 differences" has_half "$PEER" $((1 - MINE))
+	check "kill: the other's has 0 differences" has_half "$OTHER" $((1 - MINE))
 	check "kill: the other has read" meet kill-read $LONG_S
 }
 
@@ -203,7 +183,8 @@ death_server() {
 server() {
 	MINE=0
 	dax=$(devdax_setup) || bail "a devdax namespace can be made"
-	configure_shared
+	configure_hosts "$dax" "$BRICK_IP" "lease-ms = 3000" \
+		"fences = /tmp/fences"
 	check "devdax is formatted" brickd format "$dax" --force
 	check "brickd serves it" serve_brick || diag "$(cat "$BRICK_LOG")"
 	check "what nobody has allocated is refused" \

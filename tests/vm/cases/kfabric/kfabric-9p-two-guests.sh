@@ -17,13 +17,6 @@ FILES=${K9P_FILES:-5000}
 DEATHS=${K9P_DEATHS:-5}
 PORTS="verbs:verbs:5640 tcp:stcp:5641"
 
-sums_are() { # sums_are FOLDER: those of a tree that is always the same
-	[ -s /tmp/sums.want ] || {
-		make_tree /tmp/tree "$FILES" && tree_sums /tmp/tree >/tmp/sums.want
-	}
-	tree_sums "$1" >/tmp/sums.got && cmp /tmp/sums.want /tmp/sums.got
-}
-
 bridges() {
 	for _port in $PORTS; do
 		IFS=: read -r _ _provider _number <<-EOF
@@ -51,7 +44,7 @@ server() {
 	for port in $PORTS; do
 		how=${port%%:*}
 		check "$how: the client has written" wait_peer "$how-written" $LONG_S
-		check "$how: what the client has written is kept" sums_are $EXPORT/tree
+		check "$how: what the client has written is kept" tree_is $EXPORT/tree "$FILES"
 		check "$how: the sum of what it did to a file" eval \
 			'sha256sum $EXPORT/exercised | cut -c1-64 >/run/events/sum'
 		rm -r $EXPORT/tree
@@ -74,7 +67,7 @@ dies_once() { # dies_once N: a mount whose server dies fails, goes, and comes ba
 	timeout 60 ls $MOUNT/. && return 1
 	umount $MOUNT || return
 	announce "$how-seen-$1"
-	wait_peer "$how-back-$1" $LONG_S && get_mount && sums_are $MOUNT/back
+	wait_peer "$how-back-$1" $LONG_S && get_mount && tree_is $MOUNT/back "$FILES"
 }
 
 client() {
@@ -85,12 +78,12 @@ client() {
 		EOF
 		check "$how: it is mounted" get_mount || return
 		check "$how: $OPERATIONS operations on a file" eval \
-			'exercise $MOUNT "$OPERATIONS" 3 >/tmp/sum'
+			'exercise $MOUNT/exercised "$OPERATIONS" 3 >/tmp/sum'
 		diag "$(cat /tmp/check.out)"
 		check "$how: $FILES files are written" make_tree $MOUNT/tree "$FILES"
 		announce "$how-written"
 		check "$how: those of the server are there" wait_peer "$how-here" $LONG_S
-		check "$how: all of them are the same" sums_are $MOUNT/back
+		check "$how: all of them are the same" tree_is $MOUNT/back "$FILES"
 		check "$how: the file is what was done to it" eval \
 			'sha256sum $MOUNT/exercised | grep -q "^$(cat /tmp/sum) "'
 		announce "$how-read"
