@@ -9,19 +9,6 @@
 
 #include "rds.h"
 
-/* In any context, with RDS's locks: something has come, or there is room. */
-static int krds_woken(wait_queue_entry_t *wait, unsigned int mode, int sync,
-		      void *key)
-{
-	struct krds_ep *ep = container_of(wait, struct krds_ep, wait);
-	unsigned long irq;
-
-	spin_lock_irqsave(&ep->post.lock, irq);
-	krds_kick(ep);
-	spin_unlock_irqrestore(&ep->post.lock, irq);
-	return 0;
-}
-
 /* ---- closing ------------------------------------------------------------ */
 
 static void krds_ep_close(struct kfid *fid)
@@ -34,8 +21,8 @@ static void krds_ep_close(struct kfid *fid)
 	spin_unlock_irq(&ep->post.lock);
 	remove_wait_queue(&ep->sock->wq.wait, &ep->wait);
 	cancel_delayed_work_sync(&ep->engine);
-	/* From here on this is the engine, when nobody else is. */
-	while (!krds_own(ep))
+	/* From here on this is the engine, when nobody else is, or will be. */
+	while (!krds_own_last(ep))
 		schedule_timeout_uninterruptible(1);
 	krds_end_all(ep);
 	sock_release(ep->sock);
@@ -58,6 +45,11 @@ static void krds_ep_release(struct kfid *fid)
 
 /* ---- binding ------------------------------------------------------------ */
 
+static bool krds_wants_work(const struct fid_cq *cq)
+{
+	return cq && cq->attr.comp_context == FI_CQ_WORKQUEUE;
+}
+
 static int krds_ep_control(struct kfid *fid, int command, void *arg)
 {
 	struct krds_ep *ep = container_of(fid, struct krds_ep, post.ep.fid);
@@ -69,6 +61,8 @@ static int krds_ep_control(struct kfid *fid, int command, void *arg)
 	if (ret)
 		return ret;
 	spin_lock_irq(&ep->post.lock);
+	ep->in_work = krds_wants_work(ep->post.ep.rx_cq) ||
+		      krds_wants_work(ep->post.ep.tx_cq);
 	/* What is read without the lock: the name is there. */
 	smp_store_release(&ep->bound, true);
 	krds_kick(ep);

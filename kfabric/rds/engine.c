@@ -110,6 +110,19 @@ bool krds_own(struct krds_ep *ep)
 	return yes;
 }
 
+/* Nobody else will be it any more; False: not yet. Of an endpoint that closes. */
+bool krds_own_last(struct krds_ep *ep)
+{
+	bool yes;
+
+	spin_lock_irq(&ep->post.lock);
+	yes = !ep->running && !ep->promised;
+	if (yes)
+		ep->running = true;
+	spin_unlock_irq(&ep->post.lock);
+	return yes;
+}
+
 /* False: it is to go on. Else it runs again at a time, unless it is kicked before. */
 static bool krds_disown(struct krds_ep *ep, bool more, bool enough)
 {
@@ -117,7 +130,7 @@ static bool krds_disown(struct krds_ep *ep, bool more, bool enough)
 	bool over;
 
 	spin_lock_irqsave(&ep->post.lock, irq);
-	more = more || ep->again;
+	more = more || ep->again || krds_has_news(ep);
 	over = !more || enough || ep->closed;
 	ep->again = false;
 	if (over) {
@@ -132,10 +145,8 @@ static bool krds_disown(struct krds_ep *ep, bool more, bool enough)
 	return over;
 }
 
-/* Who calls this has it: krds_own(). */
-void krds_run(struct krds_ep *ep)
+static void krds_run_one(struct krds_ep *ep)
 {
-	unsigned int noio = memalloc_noio_save();
 	int runs = 0;
 	bool more;
 
@@ -148,6 +159,31 @@ void krds_run(struct krds_ep *ep)
 			krds_send_all(ep);
 		more = krds_receive_all(ep);
 	} while (!krds_disown(ep, more, ++runs == KRDS_RUNS));
+}
+
+/* Those that were promised to be run: but for many, which are left to the work. */
+static void krds_run_promised(struct krds_promiser *p)
+{
+	struct krds_ep *ep;
+	int n = 0;
+
+	while ((ep = krds_promise_next(p))) {
+		if (n++ < KRDS_OTHERS && krds_own(ep))
+			krds_run_one(ep);
+		krds_promise_kept(ep);
+	}
+}
+
+/* Who calls this has it: krds_own(). */
+void krds_run(struct krds_ep *ep)
+{
+	unsigned int noio = memalloc_noio_save();
+	struct krds_promiser p;
+
+	krds_promise_begin(&p);
+	krds_run_one(ep);
+	krds_run_promised(&p);
+	krds_promise_end(&p);
 	memalloc_noio_restore(noio);
 }
 

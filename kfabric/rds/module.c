@@ -98,6 +98,7 @@ static int __init krds_init(void)
 
 	if (ret)
 		return ret;
+	krds_promisers_init();
 	krds_wq = alloc_workqueue("kfabric_rds",
 				  WQ_UNBOUND | WQ_HIGHPRI | WQ_MEM_RECLAIM, 0);
 	if (!krds_wq)

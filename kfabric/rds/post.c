@@ -25,10 +25,19 @@ static int krds_check_send(struct krds_ep *ep, struct krds_op *op)
 	return 0;
 }
 
+/* May something be there for a receive? What comes later wakes the engine. */
+static bool krds_has_messages(const struct krds_ep *ep)
+{
+	lockdep_assert_held(&ep->post.lock);
+	return ep->running || ep->wakes != READ_ONCE(ep->seen) ||
+	       !list_empty(&ep->stash);
+}
+
 static int krds_queue(struct kfi_post_ep *post, struct kfi_op *base)
 {
 	struct krds_ep *ep = to_krds_ep(&post->ep);
 	struct krds_op *op = to_krds_op(base);
+	bool news = true;
 	int ret;
 
 	lockdep_assert_held(&post->lock);
@@ -41,9 +50,11 @@ static int krds_queue(struct kfi_post_ep *post, struct kfi_op *base)
 		list_add_tail(&base->node, &ep->posted);
 		kfi_send_add(&op->send, base, &ep->sends);
 	} else {
+		op->canceled = false;
 		list_add_tail(&base->node, &ep->receives);
+		news = krds_has_messages(ep);
 	}
-	if (!(base->flags & FI_MORE))
+	if (news && !(base->flags & FI_MORE))
 		krds_kick(ep);
 	return 0;
 }
@@ -76,6 +87,10 @@ static int krds_cancel(struct kfi_post_ep *post, const struct kfi_op *base)
 		krds_kick(ep);
 		return 0;
 	}
+	/* With its message, if there is one for it: the engine knows. */
+	list_for_each_entry(rx, &ep->filling, node)
+		if (rx == base)
+			to_krds_op(rx)->canceled = true;
 	if (kfi_send_cancel(&ep->sends, base))
 		return -ENOENT;
 	ep->cancel = true;

@@ -12,7 +12,9 @@
  *
  * Context: posts and the socket's wait queue only queue, and kick the endpoint's
  *	engine, which does all calls into RDS and all completions: a work, or who
- *	submits in process context. Memory is allocated as in the path of reclaim.
+ *	submits in process context, or whoever runs the engine of the endpoint of
+ *	this host that a message is from (wake.c). Memory is allocated as in the
+ *	path of reclaim.
  * Locking: krds_ep.post.lock (irq-safe) protects the lists that posts fill;
  *	fid_av.lock is taken under it, and it is taken under RDS's locks, by
  *	those who wake. All else is the engine's alone. RDS is not called with it.
@@ -47,6 +49,7 @@
 #define KRDS_HASH_BITS	   6
 #define KRDS_BATCH	   256 /* datagrams of one run of the engine */
 #define KRDS_RUNS	   8 /* of it, before others have their turn */
+#define KRDS_OTHERS	   32 /* engines that who runs one runs besides */
 #define KRDS_TICK_MS	   50 /* looks at deadlines while something waits */
 #define KRDS_ASK_AGAIN_MS  2000
 #define KRDS_OP_TIMEOUT_MS 10000
@@ -60,6 +63,7 @@ struct krds_op {
 	struct sockaddr_in6 to;
 	unsigned long deadline; /* jiffies */
 	u64 question; /* of the host: whose answer says that it has arrived */
+	bool canceled; /* of a receive while the socket was asked; post.lock */
 	int why; /* positive: why RDS did not take it; 0: it was not asked */
 };
 
@@ -100,14 +104,22 @@ struct krds_ep {
 	struct list_head sends; /* all of them */
 	struct list_head receives;
 	struct list_head canceled; /* receives */
+	struct list_head filling; /* the receive that the socket is asked for */
 	bool cancel; /* there are sends to be ended */
 	bool bound;
 	bool closed;
 	bool running; /* the engine */
 	bool again; /* it is to run once more */
+	bool in_work; /* upcalls are wanted in a workqueue */
+	bool promised; /* somebody's woken list has it, and will run it */
+	unsigned long wakes; /* by RDS: once or more for each datagram; read
+				without lock */
 
-	/* the engine's */
-	struct list_head filling; /* the receive whose message is copied */
+	/* the engine's; while it does not run, read under post.lock */
+	unsigned long seen; /* wakes whose datagrams are received: nothing is in
+			       the socket when it is the number of all */
+	unsigned long looked; /* wakes before the last look into the socket */
+	struct list_head woken; /* krds_promiser.woken */
 	struct list_head busy;
 	struct list_head stash;
 	size_t stash_bytes;
@@ -119,6 +131,28 @@ struct krds_ep {
 	struct kfi_socket_buf buf; /* that RDS is given */
 	DECLARE_HASHTABLE(hosts, KRDS_HASH_BITS);
 };
+
+/* Who runs an engine, and promised to run others: see wake.c. */
+struct krds_promiser {
+	struct hlist_node hash; /* krds_bucket.promisers */
+	struct task_struct *task;
+	struct list_head woken; /* krds_ep.woken */
+};
+
+/*
+ * Is there a use for what the socket has, or may take again? Who posts says so itself.
+ * By the engine, or under post.lock while it does not run.
+ */
+static inline bool krds_is_wanted(const struct krds_ep *ep)
+{
+	return !list_empty(&ep->busy) || !list_empty(&ep->receives);
+}
+
+/* Has RDS told anything since the engine looked? As krds_is_wanted(). */
+static inline bool krds_has_news(const struct krds_ep *ep)
+{
+	return ep->wakes != ep->looked && krds_is_wanted(ep);
+}
 
 static inline struct krds_ep *to_krds_ep(struct fid_ep *ep)
 {
@@ -157,6 +191,7 @@ extern const struct kfi_post_ops krds_post_ops;
 /* engine.c */
 void krds_engine(struct work_struct *work);
 bool krds_own(struct krds_ep *ep);
+bool krds_own_last(struct krds_ep *ep);
 void krds_run(struct krds_ep *ep);
 void krds_kick(struct krds_ep *ep);
 void krds_end_all(struct krds_ep *ep);
@@ -171,6 +206,15 @@ void krds_host_idle(struct krds_ep *ep, struct krds_host *host);
 void krds_ask(struct krds_ep *ep, struct krds_host *host);
 void krds_answered(struct krds_ep *ep, const struct sockaddr_in6 *from);
 void krds_host_check(struct krds_ep *ep, struct krds_host *host);
+
+/* wake.c */
+void krds_promisers_init(void);
+void krds_promise_begin(struct krds_promiser *p);
+void krds_promise_end(struct krds_promiser *p);
+int krds_woken(wait_queue_entry_t *wait, unsigned int mode, int sync,
+	       void *key);
+struct krds_ep *krds_promise_next(struct krds_promiser *p);
+void krds_promise_kept(struct krds_ep *ep);
 
 /* send.c */
 void krds_send_all(struct krds_ep *ep);

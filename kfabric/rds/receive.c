@@ -15,6 +15,12 @@
 
 static const struct fi_buf krds_nothing;
 
+/* One datagram less is there. */
+static void krds_seen(struct krds_ep *ep)
+{
+	WRITE_ONCE(ep->seen, ep->seen + 1);
+}
+
 /* ---- receives ------------------------------------------------------------ */
 
 static struct krds_op *krds_receive_get(struct krds_ep *ep)
@@ -22,6 +28,9 @@ static struct krds_op *krds_receive_get(struct krds_ep *ep)
 	struct krds_op *op;
 	unsigned long irq;
 
+	/* Who posts one meanwhile has the engine run again. */
+	if (list_empty(&ep->receives))
+		return NULL;
 	spin_lock_irqsave(&ep->post.lock, irq);
 	op = list_first_entry_or_null(&ep->receives, struct krds_op, base.node);
 	if (op)
@@ -30,13 +39,14 @@ static struct krds_op *krds_receive_get(struct krds_ep *ep)
 	return op;
 }
 
-/* Nothing has been received into it. */
+/* Nothing has been received into it, and it may have been canceled meanwhile. */
 static void krds_receive_put(struct krds_ep *ep, struct krds_op *op)
 {
 	unsigned long irq;
 
 	spin_lock_irqsave(&ep->post.lock, irq);
-	list_move(&op->base.node, &ep->receives);
+	list_move(&op->base.node, op->canceled ? &ep->canceled : &ep->receives);
+	ep->again |= op->canceled;
 	spin_unlock_irqrestore(&ep->post.lock, irq);
 }
 
@@ -100,6 +110,7 @@ static bool krds_stash(struct krds_ep *ep, size_t len)
 		kvfree(stash);
 		return false;
 	}
+	krds_seen(ep);
 	stash->len = len;
 	ep->stash_bytes += krds_stash_size(len);
 	list_add_tail(&stash->node, &ep->stash);
@@ -128,60 +139,112 @@ static void krds_unstash_all(struct krds_ep *ep)
 
 /* ---- datagrams ------------------------------------------------------------ */
 
-/* A message of so many bytes is next. False: it has to wait. */
-static bool krds_receive_one(struct krds_ep *ep, size_t len)
-{
-	struct krds_op *op = NULL;
-	struct sockaddr_in6 from;
-	ssize_t ret;
+/* What a look into the socket has brought. */
+enum krds_got {
+	KRDS_NOTHING,
+	KRDS_MESSAGE,
+	KRDS_NEWS, /* that sends may have waited for */
+	KRDS_CLOG, /* a message that has to wait */
+};
 
-	/* A receive that was posted meanwhile is for those that came before. */
-	if (!list_empty(&ep->stash))
-		krds_unstash_all(ep);
-	if (list_empty(&ep->stash))
-		op = krds_receive_get(ep);
-	if (!op)
-		return krds_stash(ep, len);
-	ret = krds_socket_receive(ep, &op->base.buf, 0, &from);
-	if (ret < 0 || !from.sin6_family) {
-		krds_receive_put(ep, op);
-		return false;
-	}
-	krds_received(ep, op, ret, &from);
-	return true;
+/*
+ * Can there be a datagram in the socket? RDS has woken the endpoint for each that is
+ * there, under the lock that it takes to receive it.
+ */
+static bool krds_look(struct krds_ep *ep)
+{
+	ep->looked = READ_ONCE(ep->wakes);
+	return ep->looked != ep->seen;
 }
 
-/* Is there a use for what the socket has? Who posts a receive says so itself. */
-static bool krds_is_wanted(const struct krds_ep *ep)
+/* It was woken for what is over, or for room to send. */
+static enum krds_got krds_saw_nothing(struct krds_ep *ep, ssize_t ret)
 {
-	return !list_empty(&ep->busy) || !list_empty(&ep->receives);
+	if (ret == -EAGAIN)
+		WRITE_ONCE(ep->seen, ep->looked);
+	return KRDS_NOTHING;
+}
+
+static bool krds_is_answer(ssize_t len, const struct sockaddr_in6 *from)
+{
+	return !len && !from->sin6_port;
+}
+
+/* Without asking first what is there: answers and news have no bytes. */
+static enum krds_got krds_receive_into(struct krds_ep *ep, struct krds_op *op)
+{
+	struct sockaddr_in6 from;
+	ssize_t ret = krds_socket_receive(ep, &op->base.buf, 0, &from);
+
+	if (ret >= 0 && from.sin6_family && !krds_is_answer(ret, &from)) {
+		krds_seen(ep);
+		krds_received(ep, op, ret, &from);
+		return KRDS_MESSAGE;
+	}
+	krds_receive_put(ep, op);
+	if (ret < 0)
+		return krds_saw_nothing(ep, ret);
+	if (from.sin6_family) {
+		krds_seen(ep);
+		krds_answered(ep, &from);
+	}
+	return KRDS_NEWS;
+}
+
+/* An answer is next, unless news of congestion has come meanwhile. */
+static void krds_answer_take(struct krds_ep *ep)
+{
+	struct sockaddr_in6 from;
+
+	if (krds_socket_receive(ep, &krds_nothing, 0, &from) < 0 ||
+	    !from.sin6_family)
+		return;
+	krds_seen(ep);
+	krds_answered(ep, &from);
+}
+
+/* There is no receive. */
+static enum krds_got krds_receive_apart(struct krds_ep *ep)
+{
+	struct sockaddr_in6 from;
+	ssize_t len = krds_socket_receive(ep, &krds_nothing, MSG_PEEK, &from);
+
+	if (len < 0)
+		return krds_saw_nothing(ep, len);
+	if (!krds_is_wanted(ep))
+		return KRDS_NOTHING;
+	if (!from.sin6_family)
+		return KRDS_NEWS;
+	if (krds_is_answer(len, &from)) {
+		krds_answer_take(ep);
+		return KRDS_NEWS;
+	}
+	return krds_stash(ep, len) ? KRDS_MESSAGE : KRDS_CLOG;
 }
 
 /* True: something came that sends may have waited for, or there is more. */
 bool krds_receive_all(struct krds_ep *ep)
 {
-	struct sockaddr_in6 from;
+	struct krds_op *op;
+	enum krds_got got;
 	bool news = false;
-	ssize_t len;
 	int n;
 
 	if (!list_empty(&ep->stash))
 		krds_unstash_all(ep);
 	ep->clogged = false;
-	for (n = 0; n < KRDS_BATCH && krds_is_wanted(ep); n++) {
-		len = krds_socket_receive(ep, &krds_nothing, MSG_PEEK, &from);
-		if (len < 0)
+	for (n = 0; n < KRDS_BATCH; n++) {
+		if (!krds_look(ep))
 			return news;
-		if (!from.sin6_family) {
-			news = true;
-		} else if (!len && !from.sin6_port) {
-			krds_socket_receive(ep, &krds_nothing, 0, &from);
-			krds_answered(ep, &from);
-			news = true;
-		} else if (!krds_receive_one(ep, len)) {
-			ep->clogged = true;
+		/* A receive that was posted meanwhile is for what came before. */
+		if (!list_empty(&ep->stash))
+			krds_unstash_all(ep);
+		op = list_empty(&ep->stash) ? krds_receive_get(ep) : NULL;
+		got = op ? krds_receive_into(ep, op) : krds_receive_apart(ep);
+		news |= got == KRDS_NEWS;
+		ep->clogged = got == KRDS_CLOG;
+		if (got == KRDS_NOTHING || got == KRDS_CLOG)
 			return news;
-		}
 	}
-	return news || n == KRDS_BATCH;
+	return true;
 }

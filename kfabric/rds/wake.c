@@ -1,0 +1,146 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/*
+ * The rds provider: being woken by RDS, and who runs the engine then.
+ *
+ * RDS puts what one endpoint of this host sends to another into that one's socket
+ * before the sender's call returns. Whoever runs the sender's engine then runs the
+ * receiver's as well, when it has done with its own: no thread needs to be woken for
+ * a message. It promises so when RDS tells, in its context, that something has come;
+ * a work keeps the promise if it is late (it may wait for memory), or has many
+ * messages to send meanwhile.
+ *
+ * Context: krds_woken(): any, under RDS's locks. All else: the engine.
+ * Locking: krds_ep.post.lock, and under it that of a bucket of promisers. The list of
+ *	a promiser is its task's alone.
+ * Lifetime: a promiser is on its task's stack. An endpoint is not closed while one
+ *	has it: krds_own_last().
+ */
+#include <linux/hash.h>
+#include <linux/preempt.h>
+#include <linux/sched.h>
+
+#include "rds.h"
+
+#define KRDS_TASK_BITS 5
+#define KRDS_AHEAD     16 /* messages that come, until the work is to help */
+
+struct krds_bucket {
+	spinlock_t lock; /* irq-safe */
+	struct hlist_head promisers;
+};
+
+static struct krds_bucket krds_buckets[1 << KRDS_TASK_BITS];
+
+void krds_promisers_init(void)
+{
+	size_t i;
+
+	for (i = 0; i < ARRAY_SIZE(krds_buckets); i++) {
+		spin_lock_init(&krds_buckets[i].lock);
+		INIT_HLIST_HEAD(&krds_buckets[i].promisers);
+	}
+}
+
+static struct krds_bucket *krds_bucket_of(const struct task_struct *task)
+{
+	return &krds_buckets[hash_ptr(task, KRDS_TASK_BITS)];
+}
+
+/* What is sent in this context from here on may wake endpoints of this host. */
+void krds_promise_begin(struct krds_promiser *p)
+{
+	struct krds_bucket *b = krds_bucket_of(current);
+	unsigned long irq;
+
+	p->task = current;
+	INIT_LIST_HEAD(&p->woken);
+	spin_lock_irqsave(&b->lock, irq);
+	hlist_add_head(&p->hash, &b->promisers);
+	spin_unlock_irqrestore(&b->lock, irq);
+}
+
+void krds_promise_end(struct krds_promiser *p)
+{
+	struct krds_bucket *b = krds_bucket_of(current);
+	unsigned long irq;
+
+	spin_lock_irqsave(&b->lock, irq);
+	hlist_del(&p->hash);
+	spin_unlock_irqrestore(&b->lock, irq);
+}
+
+/* Who runs an engine in this very context; NULL: nobody. */
+static struct krds_promiser *krds_promiser_here(void)
+{
+	struct krds_bucket *b = krds_bucket_of(current);
+	struct krds_promiser *p;
+
+	if (!in_task())
+		return NULL;
+	spin_lock(&b->lock);
+	hlist_for_each_entry(p, &b->promisers,
+			     hash) if (p->task == current) break;
+	spin_unlock(&b->lock);
+	return p;
+}
+
+/* False: a thread must be woken for it. */
+static bool krds_promise(struct krds_ep *ep)
+{
+	struct krds_promiser *p;
+
+	lockdep_assert_held(&ep->post.lock);
+	if (ep->promised)
+		return ep->wakes - ep->seen <= KRDS_AHEAD;
+	/* Its upcalls are wanted in a workqueue. */
+	if (ep->in_work)
+		return false;
+	p = krds_promiser_here();
+	if (!p)
+		return false;
+	ep->promised = true;
+	list_add_tail(&ep->woken, &p->woken);
+	/* If it is late; one that is pending does as well. */
+	queue_delayed_work(krds_wq, &ep->engine, 1);
+	return true;
+}
+
+/* In any context, with RDS's locks: something has come, or there is room. */
+int krds_woken(wait_queue_entry_t *wait, unsigned int mode, int sync, void *key)
+{
+	struct krds_ep *ep = container_of(wait, struct krds_ep, wait);
+	unsigned long irq;
+
+	spin_lock_irqsave(&ep->post.lock, irq);
+	WRITE_ONCE(ep->wakes, ep->wakes + 1);
+	/* The engine looks for it when it has done, and who posts a receive does. */
+	if (!ep->running && !ep->closed && krds_is_wanted(ep) &&
+	    !krds_promise(ep))
+		krds_kick(ep);
+	spin_unlock_irqrestore(&ep->post.lock, irq);
+	return 0;
+}
+
+/* The next one to run; NULL: there is none. It is kept until krds_promise_kept(). */
+struct krds_ep *krds_promise_next(struct krds_promiser *p)
+{
+	struct krds_ep *ep =
+		list_first_entry_or_null(&p->woken, struct krds_ep, woken);
+
+	if (ep)
+		list_del(&ep->woken);
+	return ep;
+}
+
+/* It may be gone when this returns. */
+void krds_promise_kept(struct krds_ep *ep)
+{
+	unsigned long irq;
+
+	spin_lock_irqsave(&ep->post.lock, irq);
+	ep->promised = false;
+	/* What has come since was left to the promise. */
+	if (krds_has_news(ep))
+		krds_kick(ep);
+	spin_unlock_irqrestore(&ep->post.lock, irq);
+}
