@@ -45,11 +45,6 @@ static void krds_ep_release(struct kfid *fid)
 
 /* ---- binding ------------------------------------------------------------ */
 
-static bool krds_wants_work(const struct fid_cq *cq)
-{
-	return cq && cq->attr.comp_context == FI_CQ_WORKQUEUE;
-}
-
 static int krds_ep_control(struct kfid *fid, int command, void *arg)
 {
 	struct krds_ep *ep = container_of(fid, struct krds_ep, post.ep.fid);
@@ -61,8 +56,8 @@ static int krds_ep_control(struct kfid *fid, int command, void *arg)
 	if (ret)
 		return ret;
 	spin_lock_irq(&ep->post.lock);
-	ep->in_work = krds_wants_work(ep->post.ep.rx_cq) ||
-		      krds_wants_work(ep->post.ep.tx_cq);
+	ep->in_work = kfi_cq_wants_work(ep->post.ep.rx_cq) ||
+		      kfi_cq_wants_work(ep->post.ep.tx_cq);
 	/* What is read without the lock: the name is there. */
 	smp_store_release(&ep->bound, true);
 	krds_kick(ep);

@@ -64,13 +64,20 @@ static void krds_post_kick(struct kfi_post_ep *post)
 	krds_kick(to_krds_ep(&post->ep));
 }
 
-/* Whoever runs it looks at what was posted. */
+/* Whoever runs it looks at what was posted, where its upcalls are wanted. */
 static void krds_submit_inline(struct kfi_post_ep *post)
 {
 	struct krds_ep *ep = to_krds_ep(&post->ep);
+	unsigned long irq;
 
-	if (krds_own(ep))
-		krds_run(ep);
+	if (!ep->in_work) {
+		if (krds_own(ep))
+			krds_run(ep);
+		return;
+	}
+	spin_lock_irqsave(&post->lock, irq);
+	krds_kick(ep);
+	spin_unlock_irqrestore(&post->lock, irq);
 }
 
 /* A context that is over may be named: only what is on a list is looked into. */

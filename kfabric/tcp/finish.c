@@ -45,19 +45,14 @@ static void ktcp_state_change(struct sock *sk)
 	read_unlock_bh(&sk->sk_callback_lock);
 }
 
-static bool ktcp_wants_work(const struct fid_cq *cq)
-{
-	return cq && cq->attr.comp_context == FI_CQ_WORKQUEUE;
-}
-
 /* Operations go both ways from here on. */
 void ktcp_start(struct ktcp_ep *ep)
 {
 	struct sock *sk = ep->sock->sk;
 	unsigned long irq;
 
-	ep->in_work = ktcp_wants_work(ep->post.ep.tx_cq) ||
-		      ktcp_wants_work(ep->post.ep.rx_cq);
+	ep->in_work = kfi_cq_wants_work(ep->post.ep.tx_cq) ||
+		      kfi_cq_wants_work(ep->post.ep.rx_cq);
 	sk->sk_rcvtimeo = MAX_SCHEDULE_TIMEOUT;
 	sk->sk_sndtimeo = MAX_SCHEDULE_TIMEOUT;
 	tcpw_tracker_init(&ep->tracker, KTCP_QUEUE_SIZE);

@@ -104,6 +104,8 @@ static const struct st_group st_rdm_groups[] = {
 	{ "memory", st_test_rdm_memory, true },
 	{ "cost", st_test_rdm_cost, true },
 	{ "peers", st_test_rdm_peers, true, true },
+	{ "woken_cancel", st_test_woken_cancel, true },
+	{ "woken_late", st_test_woken_late, true },
 	{ "cycle", st_test_rdm_cycle, true, true },
 };
 

@@ -357,5 +357,7 @@ void st_test_rdm_busy(struct st *st);
 void st_test_rdm_crowd(struct st *st);
 void st_test_rdm_again(struct st *st);
 void st_test_memory(struct st *st);
+void st_test_woken_cancel(struct st *st);
+void st_test_woken_late(struct st *st);
 
 #endif /* KFABRIC_SELFTEST_ST_H */

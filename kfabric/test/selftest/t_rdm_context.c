@@ -19,6 +19,7 @@ struct st_place {
 	spinlock_t lock;
 	unsigned int count;
 	unsigned int in_softirq;
+	unsigned int in_worker;
 };
 
 static void st_place_upcall(struct fid_cq *cq,
@@ -32,6 +33,7 @@ static void st_place_upcall(struct fid_cq *cq,
 	spin_lock_irqsave(&place->lock, irq);
 	place->count++;
 	place->in_softirq += !!in_interrupt();
+	place->in_worker += !in_interrupt() && current->flags & PF_WQ_WORKER;
 	op->entry = *entry;
 	op->count++;
 	spin_unlock_irqrestore(&place->lock, irq);
@@ -57,6 +59,21 @@ static bool st_place_wait(struct st_op *op)
 					   msecs_to_jiffies(ST_WAIT_MS));
 }
 
+/* Who sends has time to do what a work would. */
+static int st_place_send(struct st_node *a, struct st_op *op, const void *buf,
+			 fi_addr_t to)
+{
+	const struct fi_msg msg = { .buf = fi_buf_linear((void *)buf, 100),
+				    .addr = to,
+				    .context = &op->ctx };
+	int ret;
+
+	st_op_reset(op);
+	ret = fi_sendmsg(a->ep, &msg, FI_MORE);
+	fi_submit_inline(a->ep);
+	return ret;
+}
+
 /* Messages from a to b and b to a; how many came. */
 static int st_place_talk(struct st_room *r, struct st_node *a,
 			 struct st_node *b)
@@ -66,7 +83,7 @@ static int st_place_talk(struct st_room *r, struct st_node *a,
 
 	for (i = 0; i < PASSES; i++) {
 		ret = st_node_recv(b, r->rx[0], r->dst, ST_ROOM_BASE);
-		ret = ret ?: st_node_send(a, r->tx[0], r->src, 100, to_b);
+		ret = ret ?: st_place_send(a, r->tx[0], r->src, to_b);
 		ok += !ret && st_place_wait(r->tx[0]) &&
 		      st_place_wait(r->rx[0]) && !r->tx[0]->entry.err &&
 		      !r->rx[0]->entry.err;
@@ -74,22 +91,32 @@ static int st_place_talk(struct st_room *r, struct st_node *a,
 	return ok;
 }
 
+/* How many were seen where they are wanted. */
+static unsigned int st_place_right(const struct st_place *place,
+				   enum fi_cq_context where)
+{
+	return where == FI_CQ_SOFTIRQ ? place->in_softirq : place->in_worker;
+}
+
+/* Where a, which sends, and b want them. */
 static noinline_for_stack void st_place_is(struct st *st, struct st_room *r,
-					   enum fi_cq_context where,
+					   enum fi_cq_context where_a,
+					   enum fi_cq_context where_b,
 					   const char *what)
 {
 	struct st_place at_a = {}, at_b = {};
 	struct st_node a = {}, b = {};
-	bool softirq = where == FI_CQ_SOFTIRQ;
 
-	if (CHECK_EQ(st, st_place_open(&a, st, 0, where, &at_a), 0,
+	if (CHECK_EQ(st, st_place_open(&a, st, 0, where_a, &at_a), 0,
 		     "an endpoint with upcalls opens") &&
-	    CHECK_EQ(st, st_place_open(&b, st, 0, where, &at_b), 0,
+	    CHECK_EQ(st, st_place_open(&b, st, 0, where_b, &at_b), 0,
 		     "so does its peer")) {
 		CHECK_EQ(st, st_place_talk(r, &a, &b), PASSES,
 			 "messages arrive");
-		CHECK_EQ(st, at_a.in_softirq + at_b.in_softirq,
-			 softirq ? at_a.count + at_b.count : 0, what);
+		CHECK_EQ(st,
+			 st_place_right(&at_a, where_a) +
+				 st_place_right(&at_b, where_b),
+			 at_a.count + at_b.count, what);
 	}
 	st_node_close(&a);
 	st_node_close(&b);
@@ -155,11 +182,13 @@ void st_test_rdm_context(struct st *st)
 	struct st_room r = {};
 
 	if (st_room_open(&r, st)) {
-		st_place_is(st, &r, FI_CQ_WORKQUEUE,
+		st_place_is(st, &r, FI_CQ_WORKQUEUE, FI_CQ_WORKQUEUE,
 			    "completions come in a workqueue that wants them "
 			    "there");
-		st_place_is(st, &r, FI_CQ_SOFTIRQ,
+		st_place_is(st, &r, FI_CQ_SOFTIRQ, FI_CQ_SOFTIRQ,
 			    "and as in a softirq where that is wanted");
+		st_place_is(st, &r, FI_CQ_SOFTIRQ, FI_CQ_WORKQUEUE,
+			    "and each where it is wanted");
 		if (st_is_rdm_layer(st))
 			st_place_locked(st, &r);
 	}
