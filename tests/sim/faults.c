@@ -124,8 +124,7 @@ static struct sim_brick *brick_of(const struct sim_fault *f)
 static void lose_power(struct sim_brick *brick, uint64_t down_ns)
 {
 	sim_brick_lose_power(brick, down_ns);
-	if (brick == brick->scene->bricks)
-		sim_shared_power(&brick->scene->shared);
+	sim_scene_forget(brick);
 }
 
 /* In the middle of what brickd does with its medium. */

@@ -52,7 +52,7 @@ void sim_register_zeros(struct sim_register *r)
 {
 	r->n = 1;
 	r->writes[0] = (struct sim_written){ .state = SIM_WRITE_DONE };
-	r->is_in_doubt = false;
+	r->is_in_doubt = r->is_unsure = false;
 }
 
 /* ---- writes -------------------------------------------------------------- */
@@ -94,6 +94,7 @@ void sim_register_write(struct sim_register *r, uint32_t epoch, uint64_t *words)
 void sim_register_written(struct sim_register *r, bool is_done)
 {
 	newest(r)->state = is_done ? SIM_WRITE_DONE : SIM_WRITE_UNKNOWN;
+	r->is_unsure &= !is_done;
 	/* Written anew, whatever had been lost. */
 	if (is_done && r->serial > r->doubted)
 		r->is_in_doubt = false;
@@ -109,8 +110,8 @@ void sim_register_give_up(struct sim_register *r)
 
 uint64_t sim_register_mark(const struct sim_register *r, uint32_t epoch)
 {
-	/* What is lost no flush covers. */
-	for (uint32_t i = r->is_in_doubt ? 0 : r->n; i--;)
+	/* What is lost no flush covers, nor what had failed. */
+	for (uint32_t i = r->is_in_doubt || r->is_unsure ? 0 : r->n; i--;)
 		if (r->writes[i].state == SIM_WRITE_DONE)
 			return r->writes[i].epoch == epoch ? r->writes[i].serial
 							   : 0;
@@ -137,6 +138,12 @@ void sim_register_lost(struct sim_register *r)
 {
 	r->is_in_doubt = true;
 	r->doubted = r->serial;
+}
+
+void sim_register_power(struct sim_register *r)
+{
+	if (r->is_unsure)
+		sim_register_lost(r);
 }
 
 /* ---- reads --------------------------------------------------------------- */
@@ -199,6 +206,7 @@ static void settle(struct sim_register *r, uint32_t epoch, uint32_t at)
 {
 	uint32_t n = at + 1;
 
+	r->is_unsure |= r->writes[at].state == SIM_WRITE_UNKNOWN;
 	r->writes[at].state = SIM_WRITE_DONE;
 	for (uint32_t i = n; i < r->n; i++)
 		if (!r->is_in_doubt && r->writes[i].epoch == epoch)

@@ -11,7 +11,8 @@
  * What may be read:
  *  - the newest write that has completed, or one after it whose outcome nobody
  *    knows; never an older one, and never one that had failed before a newer one
- *    completed;
+ *    completed. One that had failed, and was read, may be gone with the power, or with
+ *    a medium that fails: no flush covers it;
  *  - when the client has been told of a loss, until it has written anew: any
  *    write from the newest that a flush has covered, each word for itself.
  */
@@ -50,6 +51,8 @@ struct sim_written {
  *	covered, or that is known to be there
  * @is_in_doubt: the client has been told of a loss
  * @doubted: what was written up to this serial number, then
+ * @is_unsure: a write that had failed is there, as was read: no flush covers it, and
+ *	nobody is told when it is lost
  */
 struct sim_register {
 	uint32_t number;
@@ -60,6 +63,7 @@ struct sim_register {
 	struct sim_written writes[SIM_WRITES_MAX];
 	bool is_in_doubt;
 	uint64_t doubted;
+	bool is_unsure;
 };
 
 /* The violation that was found first, in words; "": none. */
@@ -89,6 +93,8 @@ uint64_t sim_register_mark(const struct sim_register *r, uint32_t epoch);
 void sim_register_flushed(struct sim_register *r, uint64_t mark);
 /* The client has been told of a loss. */
 void sim_register_lost(struct sim_register *r);
+/* What no flush has covered may be gone: what had failed, and nobody is told. */
+void sim_register_power(struct sim_register *r);
 
 /*
  * Checks what was read when nothing was written meanwhile. It says nothing of what

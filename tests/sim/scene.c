@@ -43,9 +43,20 @@ static void begin_end(struct sim_event *event)
 		s->disks[i].ends = true;
 }
 
-static void forget(struct sim_brick *brick)
+void sim_scene_forget(struct sim_brick *brick)
 {
-	sim_shared_power(&brick->scene->shared);
+	struct sim_scene *s = brick->scene;
+
+	for (uint32_t i = 0; i < s->n_clients; i++)
+		for (uint32_t r = 0; r < SIM_CLIENT_REGS; r++)
+			if (s->clients[i].brick == brick)
+				sim_register_power(&s->clients[i].registers[r]);
+	for (uint32_t i = 0; i < s->n_disks; i++)
+		for (uint32_t r = 0; r < SIM_DISK_REGS; r++)
+			if (s->disks[i].brick == brick)
+				sim_register_power(&s->disks[i].registers[r]);
+	if (brick == s->bricks)
+		sim_shared_power(&s->shared);
 }
 
 static void give_up(struct sim_event *event)
@@ -381,8 +392,8 @@ static void add_bricks(struct sim_scene *s, uint64_t *dice)
 		sim_brick_init(&s->bricks[i], i, &b,
 			       sim_below_of(dice, UINT64_MAX));
 		s->bricks[i].scene = s;
+		s->bricks[i].forgets = sim_scene_forget;
 	}
-	s->bricks[0].forgets = forget;
 }
 
 struct sim_scene *sim_scene_new(uint64_t seed, uint64_t faults)

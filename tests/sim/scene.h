@@ -40,6 +40,9 @@ struct sim_scene {
 struct sim_scene *sim_scene_new(uint64_t seed, uint64_t faults);
 void sim_scene_free(struct sim_scene *scene);
 
+/* What was placed at a brick, and that no flush has covered, may be gone. */
+void sim_scene_forget(struct sim_brick *brick);
+
 /* When nothing happens any more: has everybody come to an end? */
 void sim_scene_check(struct sim_scene *scene);
 
