@@ -30,6 +30,8 @@ int __wrap_kfb_client_init(struct kfb_client *session,
 #define ACCEPT_CHANCE 300
 #define SHARED_CHANCE 300
 #define LOOK_CHANCE   300
+#define HALF	      500
+#define MAPS_MAX      3
 
 static uint64_t below(struct sim_client *c, uint64_t bound)
 {
@@ -60,6 +62,8 @@ static uint64_t va_of(const struct sim_client *c, uint32_t block)
 static void said(struct sim_client *c, const char *what, int rc)
 {
 	c->call = "nothing";
+	if (rc == -ETIMEDOUT)
+		c->unanswered = sim.n_events;
 	if (rc < 0)
 		sim_trace(c->name, "%s: %s: %s", what, strerror(-rc),
 			  kfbrick_error(c->k));
@@ -412,6 +416,30 @@ static void check_bad(const struct sim_client *c, uint32_t block)
 			     c->name, (unsigned long long)va_of(c, block));
 }
 
+/*
+ * Who was not answered may ask again, in the same session: what is granted too late is
+ * given back, however long the brick cannot do that, and is busy until then.
+ */
+static int map_blocks(struct sim_client *c)
+{
+	uint32_t n_left = chance(c, HALF) ? MAPS_MAX : 0;
+	bool was_late = false;
+	int rc;
+
+	for (;;) {
+		c->call = "map";
+		rc = kfbrick_map(c->k, first_va(c), c->settings.n_blocks,
+				 KFBRICK_MAP_RW | KFBRICK_MAP_EXCLUSIVE,
+				 &c->mapping);
+		said(c, "map", rc);
+		if (rc == -ETIMEDOUT && n_left--)
+			was_late = true;
+		else if (rc != -EBUSY || !was_late)
+			return rc;
+		sim_sleep(sim.now_ns + RETRY_NS);
+	}
+}
+
 static int get_blocks(struct sim_client *c)
 {
 	int rc = look_at_blocks(c);
@@ -431,10 +459,7 @@ static int get_blocks(struct sim_client *c)
 	}
 	if (rc)
 		return rc;
-	c->call = "map";
-	rc = kfbrick_map(c->k, first_va(c), c->settings.n_blocks,
-			 KFBRICK_MAP_RW | KFBRICK_MAP_EXCLUSIVE, &c->mapping);
-	said(c, "map", rc);
+	rc = map_blocks(c);
 	if (!rc)
 		sim_trace(c->name, "has its blocks");
 	if (!rc && chance(c, LOOK_CHANCE))
@@ -443,10 +468,11 @@ static int get_blocks(struct sim_client *c)
 	return rc;
 }
 
-/* Some blocks that nobody maps come or go. */
+/* Some blocks without registers come or go. */
 static bool change_spares(struct sim_client *c)
 {
 	uint32_t block, n = 1;
+	bool is_new;
 	int rc;
 
 	if (!c->settings.n_spares)
@@ -455,12 +481,15 @@ static bool change_spares(struct sim_client *c)
 	while (block + n < n_places(c) && chance(c, 600) &&
 	       c->blocks[block + n] == c->blocks[block])
 		n++;
+	is_new = c->blocks[block] == SIM_BLOCK_NONE;
 	if (c->blocks[block] == SIM_BLOCK_UNKNOWN)
 		rc = look_at_blocks(c);
-	else if (c->blocks[block] == SIM_BLOCK_NONE)
-		rc = alloc_blocks(c, block, n);
-	else
+	else if (c->blocks[block] != SIM_BLOCK_NONE)
 		rc = free_blocks(c, block, n);
+	else
+		rc = alloc_blocks(c, block, n);
+	if (!rc && is_new)
+		return sim_client_use_spares(c, va_of(c, block), n);
 	return rc != -ENOTCONN && rc != -ECONNRESET && rc != -ETIMEDOUT;
 }
 
@@ -616,7 +645,7 @@ static void use(struct sim_client *c)
 	while (!c->ends && !sim.is_over)
 		if (!step(c) || chance(c, 1))
 			return;
-	if (!read_all(c))
+	if (!read_all(c) || !sim_shared_end(c))
 		return;
 	sim_client_check_slots(c);
 	c->has_ended = true;
@@ -635,6 +664,7 @@ static void forget(struct sim_client *c)
 	c->is_untold = false;
 	c->mapping = NULL;
 	c->shared_mapping = NULL;
+	sim_births_left(c, false);
 	c->words = NULL;
 }
 

@@ -9,7 +9,7 @@
 #include "shared.h"
 
 #define SIM_BLOCKS_MAX	   4
-#define SIM_SPARES_MAX	   3 /* blocks behind those, never mapped */
+#define SIM_SPARES_MAX	   3 /* blocks behind those, mapped for a moment */
 #define SIM_PLACES	   (SIM_BLOCKS_MAX + SIM_SPARES_MAX)
 #define SIM_CLIENT_REGS	   24
 #define SIM_POSTED_MAX	   16
@@ -102,6 +102,7 @@ struct sim_posted {
  * @is_listed: by block: the brick says that it is there
  * @is_bad: by block: the brick has lost it
  * @is_stale: an access was refused: it has to map anew
+ * @unanswered: the event of the world in which it gave a request up
  * @is_untold: nobody has been told of a flush that has failed
  * @has_accepted: losses, and no flush has failed since
  * @asked: blocks of the newest ALLOC or FREE
@@ -136,6 +137,7 @@ struct sim_client {
 	bool is_bad[SIM_PLACES];
 	bool is_listed[SIM_PLACES];
 	bool is_stale;
+	uint64_t unanswered;
 	bool is_untold;
 	bool has_accepted;
 	uint32_t asked;
@@ -180,6 +182,12 @@ void sim_client_posted(struct sim_client *client, struct sim_posted *posted,
 		       enum sim_posted_kind kind, struct sim_register *r);
 /* Waits for all that is posted. Return: false: the connection is lost for good. */
 bool sim_client_settle(struct sim_client *client);
+
+/*
+ * client_spares.c: blocks without registers have been allocated just now: are they
+ * zero? Return: false: the connection is lost for good.
+ */
+bool sim_client_use_spares(struct sim_client *c, uint64_t va, uint32_t n);
 
 /* client_lists.c: @n blocks were asked for, and @rc is the answer; does its brick list what is mapped; has it all of its slots? */
 void sim_client_check_quota(const struct sim_client *client, uint32_t n,

@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <string.h>
 
+#include "brick.h"
 #include "client.h"
 #include "kfbrick.h"
 #include "proto/kfb_wire.h"
@@ -15,6 +16,10 @@
 #define CLIENT_SHIFT 32
 #define UNMAP_CHANCE 60
 #define WRITE_CHANCE 500
+/* At the end of a world. */
+#define TRY_NS	  (20 * SIM_MS)
+#define TRIES	  600
+#define TRIES_MAX 3000
 
 static uint64_t va_of(uint32_t reg)
 {
@@ -28,6 +33,7 @@ void sim_shared_init(struct sim_shared *s)
 		sim_history_init(&s->first[i], 2 * i);
 		sim_history_init(&s->last[i], 2 * i + 1);
 	}
+	memset(s->told, 0, sizeof(s->told));
 }
 
 void sim_shared_power(struct sim_shared *s)
@@ -54,6 +60,7 @@ static int map(struct sim_client *c)
 	int rc;
 
 	c->call = "map what is shared";
+	sim_births_ask(c);
 	rc = kfbrick_map(c->k, va_of(0), 1,
 			 KFBRICK_MAP_RW |
 				 (is_shared ? KFBRICK_MAP_SHARED
@@ -62,6 +69,10 @@ static int map(struct sim_client *c)
 			 &c->shared_mapping);
 	if (rc)
 		c->shared_mapping = NULL;
+	if (rc)
+		sim_births_refused(c, rc == -EBUSY);
+	else
+		sim_births_told(c);
 	c->call = "nothing";
 	/* Lost with a bad line, or for a while not its any more. */
 	if (rc == -EIO)
@@ -80,6 +91,8 @@ int sim_shared_get(struct sim_client *c)
 	c->call = "alloc what is shared";
 	rc = kfbrick_alloc(c->k, va_of(0), 1);
 	c->call = "nothing";
+	if (rc != -EEXIST)
+		sim_births_begin_anew(c->shared);
 	/* Whoever came first has allocated it; nobody frees it. */
 	return rc && rc != -EEXIST ? rc : map(c);
 }
@@ -97,6 +110,8 @@ static bool unmap(struct sim_client *c)
 		c->is_untold = false;
 	if (rc != -ENOMEM)
 		c->shared_mapping = NULL;
+	if (!c->shared_mapping)
+		sim_births_left(c, !rc);
 	c->call = "nothing";
 	return rc != -ENOTCONN && rc != -ECONNRESET;
 }
@@ -155,6 +170,44 @@ bool sim_shared_step(struct sim_client *c)
 	rc = sim_chance_of(&c->chance, WRITE_CHANCE) ? post_write(c, p)
 						     : post_read(c, p);
 	return sim_client_is_refused(rc) ? unmap(c) : true;
+}
+
+/* Somebody has it mapped, as far as he knows. */
+static bool is_anybodys(const struct sim_client *c)
+{
+	for (uint32_t i = 0; i < SIM_CLIENTS_MAX; i++)
+		if (c->shared->told[i].until_ns >= sim.now_ns)
+			return true;
+	return false;
+}
+
+/* A mapping that nobody knows of any more goes, or the session does that has it. */
+bool sim_shared_end(struct sim_client *c)
+{
+	uint64_t life = c->brick->lives;
+	uint32_t n_tries = 0;
+	int rc;
+
+	if (c->settings.sharing != SIM_TAKES_TURNS)
+		return true;
+	/* There may be no room for it in memory for as long as others are there. */
+	for (uint32_t i = 0; i < TRIES_MAX && !c->shared_mapping; i++) {
+		rc = map(c);
+		if (rc == -ENOTCONN || rc == -ECONNRESET)
+			return false;
+		if (rc || c->shared_mapping || c->brick->lives != life ||
+		    c->settings.sharing != SIM_TAKES_TURNS)
+			break;
+		sim_sleep(sim.now_ns + TRY_NS);
+		if (is_anybodys(c))
+			n_tries = 0;
+		if (++n_tries < TRIES)
+			continue;
+		sim_violated("%s: what is shared is busy, and nobody has it",
+			     c->name);
+		return false;
+	}
+	return !c->shared_mapping || unmap(c);
 }
 
 void sim_shared_done(struct sim_client *c, struct sim_posted *p, int error)
