@@ -291,7 +291,8 @@ static void use_before(struct sim_medium *m, uint64_t end)
 				GARBAGE);
 }
 
-void sim_brick_grow(struct sim_brick *brick, uint64_t which, uint64_t ns)
+void sim_brick_grow(struct sim_brick *brick, uint64_t which, bool gives_up,
+		    uint64_t ns)
 {
 	uint64_t to =
 		brick->medium.bytes + ((1 + which % GROWS) << KFB_BLOCK_SHIFT);
@@ -307,10 +308,12 @@ void sim_brick_grow(struct sim_brick *brick, uint64_t which, uint64_t ns)
 	if (!brick->medium.files)
 		use_before(&brick->medium, to);
 	brick->grows_to = to;
+	brick->has_tried = false;
+	brick->gives_up = gives_up;
 	sim_brick_stop(brick, ns);
 }
 
-/* As brickd grow does, and again until it has. */
+/* As brickd grow does, and again until it has, or not. */
 int sim_brick_grow_store(struct sim_brick *brick, const char *path, char *err,
 			 size_t err_len)
 {
@@ -318,13 +321,19 @@ int sim_brick_grow_store(struct sim_brick *brick, const char *path, char *err,
 	struct brick_media *m;
 	int rc;
 
+	if (brick->has_tried && brick->gives_up) {
+		sim_trace("admin", "leaves the store as it is");
+		brick->grows_to = 0;
+		return 0;
+	}
+	brick->has_tried = true;
 	brick->medium.bytes = brick->grows_to;
 	if (brick->medium.files)
 		sim_file_grow(&brick->files.store, brick->grows_to);
 	brick->has_grown = true;
-	if (brick->cuts_growth_after)
-		sim_medium_cut_after(&brick->medium, brick->cuts_growth_after);
-	brick->cuts_growth_after = 0;
+	if (brick->cuts_growth.operations)
+		sim_medium_cut_after(&brick->medium, brick->cuts_growth);
+	brick->cuts_growth.operations = 0;
 	memcpy(g.boot_id, brick->host.boot_id, sizeof(g.boot_id));
 	rc = brick_media_open(path, NULL, &m, err, err_len);
 	if (rc)

@@ -288,6 +288,38 @@ static bool is_excused(const struct sim_brick *brick)
 	       sim_memory_failures(brick->host.process.number);
 }
 
+/* Whoever waits for it comes before anything else is done. */
+static void pass_moment(struct sim_brick *brick, enum sim_moment moment)
+{
+	if (!brick->scene)
+		return;
+	brick->moments[moment] = sim.n_events;
+	sim_yield();
+}
+
+static int format_once(struct sim_brick *brick,
+		       const struct brick_config *config)
+{
+	int rc;
+
+	if (brick->is_formatted)
+		return 0;
+	rc = format(brick, config);
+	if (rc)
+		return rc;
+	brick->is_formatted = true;
+	pass_moment(brick, SIM_FORMATTED);
+	return 0;
+}
+
+static void prepare_start(struct sim_brick *brick)
+{
+	pass_moment(brick, SIM_STARTING);
+	if (brick->cuts_start.operations)
+		sim_medium_cut_after(&brick->medium, brick->cuts_start);
+	brick->cuts_start.operations = 0;
+}
+
 static void *serve(void *arg)
 {
 	struct sim_brick *brick = arg;
@@ -302,9 +334,10 @@ static void *serve(void *arg)
 	brick->n_failed_before = brick->files.n_failed;
 	if (server && config)
 		rc = read_settings(brick, config);
-	if (!rc && !brick->is_formatted)
-		rc = format(brick, config);
-	brick->is_formatted |= !rc;
+	if (!rc)
+		rc = format_once(brick, config);
+	if (!rc)
+		prepare_start(brick);
 	if (!rc && brick->grows_to)
 		rc = sim_brick_grow_store(brick, config->store, err,
 					  sizeof(err));
@@ -433,8 +466,9 @@ void sim_brick_init(struct sim_brick *brick, uint32_t number,
 	brick->n_failed_before = 0;
 	brick->n_bad = brick->n_spoiled = 0;
 	brick->refuses_until_ns = brick->grows_to = 0;
-	brick->cuts_growth_after = 0;
-	brick->has_grown = false;
+	brick->cuts_growth = brick->cuts_start = (struct sim_cut){ 0 };
+	memset(brick->moments, 0, sizeof(brick->moments));
+	brick->has_grown = brick->has_tried = brick->gives_up = false;
 	brick->forgets = NULL;
 	brick->is_damaged = brick->is_at_rest = false;
 	sim_medium_init(&brick->medium, number, &settings->platform, seed);

@@ -25,6 +25,13 @@ enum sim_revoked {
 	SIM_REVOKED,
 };
 
+/* Moments of a brick's machine that a fault may wait for. */
+enum sim_moment {
+	SIM_FORMATTED, /* brickd format has ended, and brickd has not begun */
+	SIM_STARTING, /* brickd is about to open its store */
+	SIM_MOMENTS,
+};
+
 /*
  * struct sim_brick_settings - what brickd is set to, as far as worlds differ
  * @is_file: its store is a file, and no persistent memory
@@ -80,8 +87,10 @@ struct sim_brick_settings {
  * @n_failed_before: files->n_failed when brickd was started
  * @n_forgotten: the same when it served
  * @is_damaged: so was one of the tables, once
- * @cuts_growth_after: so many operations on its medium; 0: nothing does
+ * @cuts_growth: what comes in the middle of it; @cuts_start: of the next start
+ * @moments: by moment: the event of the world that it was
  * @grows_to: bytes that its store is to have before its next life; 0: as many
+ * @has_tried: somebody has begun to; @gives_up: and does not again if that was cut short
  * @has_grown: it was formatted with fewer
  * @restart: when it is started again
  * @down_ns: how long it is down when it has stopped
@@ -113,7 +122,11 @@ struct sim_brick {
 	uint64_t n_failed_before;
 	uint64_t n_forgotten;
 	uint64_t grows_to;
-	uint32_t cuts_growth_after;
+	struct sim_cut cuts_growth;
+	struct sim_cut cuts_start;
+	uint64_t moments[SIM_MOMENTS];
+	bool has_tried;
+	bool gives_up;
 	bool has_grown;
 	struct sim_event restart;
 	uint64_t down_ns;
@@ -157,7 +170,8 @@ bool sim_brick_had_quota(const struct sim_brick *brick, uint32_t client,
 /* For so long it refuses to unmap, as one does that is short of memory. */
 void sim_brick_refuse(struct sim_brick *brick, uint64_t ns);
 /* It stops, and its store is larger when it is started again, if there is room. */
-void sim_brick_grow(struct sim_brick *brick, uint64_t which, uint64_t ns);
+void sim_brick_grow(struct sim_brick *brick, uint64_t which, bool gives_up,
+		    uint64_t ns);
 /* Does that. Context: a process of its machine, no brickd. 0 or a negative errno. */
 int sim_brick_grow_store(struct sim_brick *brick, const char *path, char *err,
 			 size_t err_len);

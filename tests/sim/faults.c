@@ -8,44 +8,35 @@
 
 #include "coverage.h"
 #include "fabric.h"
-#include "initiator/core/blocks/kfb_disk.h"
-#include "initiator/core/session/kfb_client.h"
+#include "faults_priv.h"
 #include "memory.h"
 #include "scene.h"
+
+struct kfb_initiator;
+void __real_kfb_initiator_unmap_late(struct kfb_initiator *i, __u64 mapping_id);
+void __wrap_kfb_initiator_unmap_late(struct kfb_initiator *i, __u64 mapping_id);
+int __real_kfb_client_mapped(struct kfb_client *c);
+int __wrap_kfb_client_mapped(struct kfb_client *c);
 
 /* Operations of brickd's on its medium. */
 #define SOON_MAX 40
 /* Allocations of brickd's. */
 #define ALLOCATIONS_MAX 60
 /* How many of them fail, one after the other. */
-#define RUN_BIT	       14
-#define RUN_MAX	       8
-#define CALLS_MAX      4
-#define BOUND_PERMILLE 300
+#define RUN_BIT	  14
+#define RUN_MAX	  8
+#define CALLS_MAX 4
 /* Which of the bricks a fault concerns. */
-#define BRICK_BIT     13
-#define RARE_PERMILLE 350
-/* Behind the states of clients and disks: a disk undoes a mapping. */
-#define UNDOING (KFB_CLIENT_STATES + KFB_DISK_STATES)
-#define LOSING	(UNDOING + 1) /* the same of one that is lossy */
-#define LOSSY	(KFB_CLIENT_STATES + KFB_DISK_LOSSY)
-#define DEAD	(KFB_CLIENT_STATES + KFB_DISK_DEAD)
-/* How many times as often as others a fault waits for what is seldom. */
-#define SELDOM	      3
-#define AWAY_PERMILLE 300
-#define EVE_PERMILLE  700
-/* A disk loses twice. */
-#define LOSES_PERMILLE 700
-#define LOSSY_PERMILLE 600
-#define TIER_PERMILLE  200
-#define FIRST_NS       (500 * SIM_MS)
-/* A disk asks for as long, and not longer. */
-#define REFUSES_NS SIM_S
-
-/* What comes with another fault, or in the middle of what it has brickd do. */
-#define WITH_BIT  2
-#define AMID_BIT  18
-#define POWER_BIT 19
+#define BRICK_BIT 13
+/* What comes with another fault. */
+#define WITH_BIT 2
+/* Where the second one of two comes in the middle; one of four kills brickd alone. */
+#define PLACE_BIT  5
+#define AGAIN_MAX  16
+#define DEATH_MASK 3
+#define HEAD_MAX   4
+/* A growth that was cut short is not tried again. */
+#define GIVES_UP_BIT 8
 
 /* How slow a machine is that is slow, wherever a thread may be held up. */
 #define SLOW_BIT 16
@@ -87,8 +78,7 @@ static const char *const names[SIM_FAULT_KINDS] = {
 	[SIM_NETWORK_LOSS] = "a network is away for a while",
 };
 
-/* There is no sense in what concerns files where there are none. */
-static bool has_sense_at(const struct sim_brick *brick,
+bool sim_fault_has_sense(const struct sim_brick *brick,
 			 enum sim_fault_kind kind)
 {
 	bool has_slow = brick->files.slow.bytes;
@@ -132,40 +122,59 @@ static void comes_soon(struct sim_event *event)
 {
 	struct sim_brick *brick =
 		sim_container_of(event, struct sim_brick, medium.cut);
-	const struct sim_faults *faults = &brick->scene->faults;
+	struct sim_faults *faults = &brick->scene->faults;
 	uint32_t at = (uint32_t)(brick - brick->scene->bricks);
+	bool kills = faults->kills[at];
 
-	if (faults->kills[at])
+	brick->cuts_start = faults->again[at];
+	faults->again[at].operations = 0;
+	faults->kills[at] = faults->kills_again[at];
+	if (kills)
 		sim_brick_kill(brick, faults->down_ns[at]);
 	else
 		lose_power(brick, faults->down_ns[at]);
 }
 
-/* Return: after how many operations of brickd's. */
-static uint32_t prepare_soon(const struct sim_fault *f, struct sim_brick *brick,
-			     bool kills)
+static struct sim_cut choose_cut(uint64_t which, bool of_head, uint32_t max)
+{
+	return (struct sim_cut){
+		.operations =
+			1 + (uint32_t)(which % (of_head ? HEAD_MAX : max)),
+		.of_head = of_head,
+	};
+}
+
+/* Return: where it comes. */
+static struct sim_cut prepare_soon(const struct sim_fault *f,
+				   struct sim_brick *brick, bool kills)
 {
 	struct sim_scene *s = f->scene;
+	uint32_t at = (uint32_t)(brick - s->bricks);
 
-	s->faults.kills[brick - s->bricks] = kills;
-	s->faults.down_ns[brick - s->bricks] = f->ns;
+	s->faults.kills[at] = kills;
+	s->faults.down_ns[at] = f->ns;
+	s->faults.again[at] =
+		f->which >> SIM_AGAIN_BIT & 1
+			? choose_cut(f->which >> PLACE_BIT,
+				     f->which >> SIM_HEAD_AGAIN_BIT & 1,
+				     AGAIN_MAX)
+			: (struct sim_cut){ 0 };
+	s->faults.kills_again[at] = !(f->which >> SIM_DEATH_BIT & DEATH_MASK);
 	brick->medium.cut.fire = comes_soon;
-	return 1 + (uint32_t)(f->which % SOON_MAX);
+	return choose_cut(f->which, f->which >> SIM_HEAD_BIT & 1, SOON_MAX);
 }
 
 static void come_soon(const struct sim_fault *f, struct sim_brick *brick,
 		      bool kills)
 {
-	uint32_t operations = prepare_soon(f, brick, kills);
-
-	sim_medium_cut_after(&brick->medium, operations);
+	sim_medium_cut_after(&brick->medium, prepare_soon(f, brick, kills));
 }
 
 /* Half of what an administrator orders ends in the middle. */
 static bool is_amid(const struct sim_fault *f, bool *kills)
 {
-	*kills = !(f->which >> POWER_BIT & 1);
-	return f->which >> AMID_BIT & 1;
+	*kills = !(f->which >> SIM_POWER_BIT & 1);
+	return f->which >> SIM_AMID_BIT & 1;
 }
 
 static void grow(const struct sim_fault *f, struct sim_brick *brick)
@@ -173,8 +182,8 @@ static void grow(const struct sim_fault *f, struct sim_brick *brick)
 	bool kills;
 
 	if (is_amid(f, &kills))
-		brick->cuts_growth_after = prepare_soon(f, brick, kills);
-	sim_brick_grow(brick, f->which, f->ns);
+		brick->cuts_growth = prepare_soon(f, brick, kills);
+	sim_brick_grow(brick, f->which, f->which >> GIVES_UP_BIT & 1, f->ns);
 }
 
 static void befall_link(const struct sim_fault *f)
@@ -358,11 +367,11 @@ static void befall(const struct sim_fault *f)
 	case SIM_DISK_CALL:
 	case SIM_DISK_MOUNT:
 	case SIM_DISK_NEIGHBOUR:
-		if (has_sense_at(brick, f->kind))
+		if (sim_fault_has_sense(brick, f->kind))
 			befall_disk(f);
 		break;
 	case SIM_BAD_BLOCK:
-		if (has_sense_at(brick, f->kind))
+		if (sim_fault_has_sense(brick, f->kind))
 			sim_brick_go_bad(brick, f->which, f->ns);
 		break;
 	case SIM_EVICT:
@@ -415,16 +424,54 @@ static void strike(const struct sim_fault *f)
 
 /* ---- when ---------------------------------------------------------------------- */
 
-static bool is_in_state(const struct sim_scene *s, uint32_t state)
+/* The event in which somebody's new session had its mappings, before it is LIVE. */
+static uint64_t half_made;
+
+int __wrap_kfb_client_mapped(struct kfb_client *c)
 {
-	if (state == UNDOING)
+	int rc = __real_kfb_client_mapped(c);
+
+	if (!rc && c->is_replaced)
+		half_made = sim.n_events;
+	return rc;
+}
+
+/* And in which somebody gives back what was granted, and is of no use. */
+static uint64_t given_back;
+
+void __wrap_kfb_initiator_unmap_late(struct kfb_initiator *i, __u64 mapping_id)
+{
+	given_back = sim.n_events;
+	__real_kfb_initiator_unmap_late(i, mapping_id);
+}
+
+static bool is_client_in(const struct sim_client *c, uint32_t state)
+{
+	if (state == SIM_IS_UNANSWERED)
+		return c->unanswered == sim.n_events;
+	return sim_client_state(c) == state;
+}
+
+static bool is_in_state(const struct sim_fault *f)
+{
+	const struct sim_scene *s = f->scene;
+	uint32_t state = f->state;
+
+	if (state >= SIM_IS_MOMENT)
+		return brick_of(f)->moments[state - SIM_IS_MOMENT] ==
+		       sim.n_events;
+	if (state == SIM_IS_UNDOING)
 		return s->faults.is_undoing;
-	if (state == LOSING)
+	if (state == SIM_IS_LOSING)
 		return s->faults.is_undoing && s->faults.has_lost;
-	if (state >= KFB_CLIENT_STATES)
+	if (state == SIM_IS_UNANSWERED && given_back == sim.n_events)
+		return true;
+	if (state == SIM_IS_HALF_MADE)
+		return half_made == sim.n_events;
+	if (state >= KFB_CLIENT_STATES && state < SIM_IS_UNDOING)
 		return sim_is_disk_in(state - KFB_CLIENT_STATES);
 	for (uint32_t i = 0; i < s->n_clients; i++)
-		if (sim_client_state(&s->clients[i]) == state)
+		if (is_client_in(&s->clients[i], state))
 			return true;
 	return false;
 }
@@ -440,7 +487,7 @@ static void watch(void *arg)
 		struct sim_fault *f = &s->faults.list[i];
 
 		left &= left - 1;
-		if (!is_in_state(s, f->state))
+		if (!is_in_state(f))
 			continue;
 		s->faults.waiting &= ~(UINT64_C(1) << i);
 		sim_watch(s->faults.waiting ? watch : NULL, s);
@@ -454,7 +501,7 @@ static void due(struct sim_event *event)
 	struct sim_fault *f = sim_container_of(event, struct sim_fault, due);
 	struct sim_faults *all = &f->scene->faults;
 
-	if (f->state == SIM_ANY_STATE || is_in_state(f->scene, f->state)) {
+	if (f->state == SIM_ANY_STATE || is_in_state(f)) {
 		strike(f);
 		return;
 	}
@@ -462,192 +509,10 @@ static void due(struct sim_event *event)
 	sim_watch(watch, f->scene);
 }
 
-/* Mostly it is over before anybody has thought of it, now and then not for long. */
-static uint64_t choose_ns(uint64_t *dice)
+void sim_fault_arm(struct sim_fault *f)
 {
-	uint64_t pick = sim_below_of(dice, 10);
-
-	return sim_below_of(dice, pick < 4   ? 300 * SIM_US
-				  : pick < 8 ? 20 * SIM_MS
-					     : 2 * SIM_S);
-}
-
-/* What takes more than one thing to be in, or does not last. */
-static const uint32_t seldom[] = { KFB_CLIENT_FAILED,
-				   KFB_CLIENT_STATES + KFB_DISK_REPLAYING,
-				   LOSSY,
-				   DEAD,
-				   DEAD,
-				   UNDOING };
-#define N_SELDOM (sizeof(seldom) / sizeof(seldom[0]))
-
-static bool is_seldom(uint32_t state)
-{
-	for (uint32_t i = 0; i < N_SELDOM; i++)
-		if (seldom[i] == state)
-			return true;
-	return false;
-}
-
-/* What an end of the session that is for good makes a disk dead in, or may. */
-static bool is_eve(uint32_t state)
-{
-	return state == LOSSY || state == UNDOING;
-}
-
-/* A client's, or, where there is one, the disk's. */
-static uint32_t choose_state(const struct sim_scene *s, uint64_t *dice)
-{
-	uint32_t n = KFB_CLIENT_STATES + (s->n_disks ? KFB_DISK_STATES : 0);
-	uint32_t n_seldom = s->n_disks ? N_SELDOM : 1;
-	uint32_t pick = (uint32_t)sim_below_of(dice, n + SELDOM * n_seldom);
-
-	return pick < n ? pick : seldom[(pick - n) / SELDOM];
-}
-
-/* Somewhere. */
-static bool has_sense(const struct sim_scene *s, enum sim_fault_kind kind)
-{
-	for (uint32_t i = 0; i < s->n_bricks; i++)
-		if (has_sense_at(&s->bricks[i], kind))
-			return true;
-	return false;
-}
-
-/* Some bricks are away for longer than a disk waits for them. */
-static bool is_too_long(const struct sim_fault *f, uint64_t *dice)
-{
-	bool ends_life = f->kind == SIM_KILL_BRICK ||
-			 f->kind == SIM_STOP_BRICK || f->kind == SIM_POWER ||
-			 f->kind == SIM_POWER_SOON;
-
-	for (uint32_t i = 0; ends_life && i < f->scene->n_disks; i++)
-		if (f->scene->disks[i].settings.reconnect_s == 1)
-			return is_eve(f->state) ||
-			       sim_chance_of(dice, AWAY_PERMILLE);
-	return false;
-}
-
-/* One of them by their weights; in a state that is seldom of any kind that has sense. */
-static void choose_kind(struct sim_fault *f, const uint32_t *weights,
-			uint32_t sum, uint64_t *dice)
-{
-	uint64_t pick = sim_below_of(dice, sum);
-
-	/* That leads from there to what is more seldom. */
-	if (is_eve(f->state) && sim_chance_of(dice, EVE_PERMILLE)) {
-		f->kind = SIM_KILL_BRICK;
-		return;
-	}
-	while (is_seldom(f->state)) {
-		f->kind = (enum sim_fault_kind)sim_below_of(dice,
-							    SIM_FAULT_KINDS);
-		if (has_sense(f->scene, f->kind))
-			return;
-	}
-	while (pick >= weights[f->kind])
-		pick -= weights[f->kind++];
-}
-
-static void choose_fault(struct sim_fault *f, const uint32_t *weights,
-			 uint32_t sum, uint64_t *dice)
-{
-	f->state = SIM_ANY_STATE;
-	if (sim_chance_of(dice, BOUND_PERMILLE))
-		f->state = choose_state(f->scene, dice);
-	choose_kind(f, weights, sum, dice);
-	f->which = sim_below_of(dice, 1 << 20);
-	f->ns = choose_ns(dice);
-	/* Some links are silent for longer than anybody is patient. */
-	if (f->kind == SIM_HOLD && sim_chance_of(dice, 100))
-		f->ns *= 30;
-	/* What is refused for a moment is asked for again. */
-	if ((f->kind == SIM_REFUSE || f->kind == SIM_CARD ||
-	     f->kind == SIM_SLOW) &&
-	    sim_chance_of(dice, 500))
-		f->ns += REFUSES_NS;
-	if (is_too_long(f, dice))
-		f->ns += SIM_S;
-}
-
-/* There is a disk that may lose what it has written, and then its blocks. */
-static bool has_loser(const struct sim_scene *s)
-{
-	for (uint32_t i = 0; i < s->n_disks; i++)
-		if (s->disks[i].settings.is_visited_when_away)
-			return true;
-	return false;
-}
-
-/* Its session ends for good as it finds that its blocks are another's. */
-static void come_second(struct sim_fault *f, bool is_lossy)
-{
-	f->kind = SIM_KILL_BRICK;
-	f->state = is_lossy ? LOSING : UNDOING;
-	f->ns = 2 * SIM_S;
-}
-
-/* The brick is away, and forgets who had the blocks; perhaps its memory goes, too. */
-static void come_first(struct sim_fault *f, const struct sim_fault *second,
-		       uint64_t *dice)
-{
-	f->kind = second->state == LOSING ? SIM_POWER : SIM_KILL_BRICK;
-	f->state = SIM_ANY_STATE;
-	f->which = second->which;
-	/* So long that whoever comes next finds that its lease is over. */
-	f->ns = FIRST_NS / 5 + sim_below_of(dice, FIRST_NS);
-	f->at_ns = second->at_ns;
-}
-
-/* Of a disk that is dead then; an administrator does not know that it is. */
-static void come_third(struct sim_fault *f, const uint32_t *weights,
-		       uint32_t sum, uint64_t *dice)
-{
-	f->state = DEAD;
-	choose_kind(f, weights, sum, dice);
-	if (has_sense(f->scene, SIM_TIER) && sim_chance_of(dice, TIER_PERMILLE))
-		f->kind = SIM_TIER;
-}
-
-void sim_faults_make(struct sim_scene *s, uint64_t *dice, uint64_t span_ns,
-		     uint64_t mask)
-{
-	uint32_t weights[SIM_FAULT_KINDS], sum = 0;
-	struct sim_faults *all = &s->faults;
-	bool loses = has_loser(s) && sim_chance_of(dice, LOSES_PERMILLE);
-
-	memset(all, 0, sizeof(*all));
-	sim_watch(NULL, NULL);
-	for (uint32_t i = 0; i < SIM_FAULT_KINDS; i++) {
-		weights[i] = (uint32_t)sim_below_of(dice, 4) *
-			     (uint32_t)sim_below_of(dice, 8);
-		/* A world of all kinds has few of each. */
-		weights[i] *=
-			has_sense(s, i) && (i <= SIM_KILL_CLIENT ||
-					    sim_chance_of(dice, RARE_PERMILLE));
-		sum += weights[i];
-	}
-	all->n = (uint32_t)sim_below_of(dice, SIM_FAULTS_MAX);
-	/* Others would mostly come between the two; one waits for what they make. */
-	if (loses)
-		all->n = 3;
-	for (uint32_t i = 0; sum && i < all->n; i++) {
-		struct sim_fault *f = &all->list[i];
-
-		f->scene = s;
-		choose_fault(f, weights, sum, dice);
-		f->due.fire = due;
-		f->at_ns = sim.now_ns + sim_below_of(dice, span_ns) /
-						(is_seldom(f->state) ? 4 : 1);
-		if (!i && loses)
-			come_second(f, sim_chance_of(dice, LOSSY_PERMILLE));
-		if (i == 1 && loses)
-			come_first(f, f - 1, dice);
-		if (i == 2 && loses)
-			come_third(f, weights, sum, dice);
-		if (mask >> i & 1)
-			sim_schedule(&f->due, f->at_ns);
-	}
+	f->due.fire = due;
+	sim_schedule(&f->due, f->at_ns);
 }
 
 void sim_faults_end(struct sim_scene *s)
@@ -676,12 +541,19 @@ uint64_t sim_faults_mask(const struct sim_scene *s)
 
 static void print_state(uint32_t state)
 {
+	static const char *const words[] = {
+		", when a disk undoes a mapping",
+		", when a lossy disk undoes a mapping",
+		", when a new session has its mappings and is not live",
+		", when a request was given up, or a mapping that came late is given back",
+		", when a store has been formatted",
+		", when brickd starts",
+	};
+
 	if (state == SIM_ANY_STATE)
 		return;
-	if (state == UNDOING)
-		printf(", when a disk undoes a mapping");
-	else if (state == LOSING)
-		printf(", when a lossy disk undoes a mapping");
+	if (state >= SIM_IS_UNDOING)
+		printf("%s", words[state - SIM_IS_UNDOING]);
 	else if (state >= KFB_CLIENT_STATES)
 		printf(", when the disk is %s",
 		       kfb_disk_state_name(state - KFB_CLIENT_STATES));

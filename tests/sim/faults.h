@@ -71,6 +71,8 @@ struct sim_fault {
  * struct sim_faults - those of a world
  * @down_ns: of a brick's machine, after what comes in the middle of a store
  * @kills: what comes there is the end of its brickd alone
+ * @again: then something comes in the middle of the next start
+ * @kills_again: that is the end of brickd alone
  * @waiting: by fault: it waits for a state
  * @is_undoing: since the last event a disk undoes a mapping
  * @has_lost: it is one that has lost something before
@@ -83,6 +85,8 @@ struct sim_faults {
 	bool has_lost;
 	uint64_t down_ns[SIM_BRICKS_MAX];
 	bool kills[SIM_BRICKS_MAX];
+	struct sim_cut again[SIM_BRICKS_MAX];
+	bool kills_again[SIM_BRICKS_MAX];
 };
 
 /* Chooses faults within @span_ns; those happen whose bit is set in @mask. */

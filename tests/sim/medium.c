@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "brickd/store/format/format.h"
 #include "files.h"
 #include "memory.h"
 #include "process.h"
@@ -111,11 +112,13 @@ static void stored(struct sim_medium *m, uint64_t off, uint64_t len)
  * A moment between two operations of brickd's: chance may hold it up there, and
  * what was to happen after so many of them happens.
  */
-static void between(struct sim_medium *m)
+static void between(struct sim_medium *m, uint64_t off)
 {
+	bool counts = !m->cuts_head || off < BRICK_FMT_TABLES;
+
 	if (!sim_current)
 		return;
-	if (m->until_cut && !--m->until_cut) {
+	if (m->until_cut && counts && !--m->until_cut) {
 		sim_schedule(&m->cut, sim.now_ns);
 		sim_yield();
 		return;
@@ -123,9 +126,10 @@ static void between(struct sim_medium *m)
 	sim_may_yield();
 }
 
-void sim_medium_cut_after(struct sim_medium *m, uint32_t operations)
+void sim_medium_cut_after(struct sim_medium *m, struct sim_cut cut)
 {
-	m->until_cut = operations;
+	m->until_cut = cut.operations;
+	m->cuts_head = cut.of_head;
 }
 
 /* ---- brickd's side ------------------------------------------------------- */
@@ -171,20 +175,20 @@ void sim_medium_copy(struct sim_medium *m, uint64_t off, const void *from,
 		put(m, off, from, len);
 	else
 		put_pages(m, off, from, len);
-	between(m);
+	between(m, off);
 }
 
 void sim_medium_zero(struct sim_medium *m, uint64_t off, uint64_t len)
 {
 	static const uint8_t zeros[PAGE];
 
-	for (uint64_t n; len; off += n, len -= n) {
-		n = PAGE - off % PAGE;
+	for (uint64_t n, at = off; len; at += n, len -= n) {
+		n = PAGE - at % PAGE;
 		n = n < len ? n : len;
-		if (may_hold(m, off / PAGE))
-			put(m, off, zeros, n);
+		if (may_hold(m, at / PAGE))
+			put(m, at, zeros, n);
 	}
-	between(m);
+	between(m, off);
 }
 
 static void st64(struct brick_media *media, uint64_t off, uint64_t value)
@@ -259,7 +263,7 @@ static void flush(struct brick_media *media, uint64_t off, size_t len)
 			flush_line(m, line);
 		line++;
 	}
-	between(medium_of(media));
+	between(medium_of(media), off);
 }
 
 static int drain(struct brick_media *media)
@@ -267,11 +271,11 @@ static int drain(struct brick_media *media)
 	struct sim_medium *m = medium_of(media);
 
 	/* The fence of one thread: another's lines may wait for one of its own. */
-	between(m);
+	between(m, UINT64_MAX);
 	if (sim_current)
 		sim_yield();
 	drained(m, sim_current);
-	between(m);
+	between(m, UINT64_MAX);
 	return 0;
 }
 
@@ -527,6 +531,7 @@ void sim_medium_init(struct sim_medium *m, uint32_t host,
 	m->platform = *platform;
 	m->chance = seed;
 	m->until_cut = 0;
+	m->cuts_head = false;
 	sim_cancel(&m->cut);
 	if (fault_power_init(&m->n, &cfg, m->n_lines, SIM_N_LINES, m->n_links,
 			     SIM_LINKS_MAX))

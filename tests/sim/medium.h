@@ -57,6 +57,16 @@ struct sim_flushed {
 };
 
 /*
+ * struct sim_cut - where something comes in the middle of what brickd does
+ * @operations: after so many on its medium; 0: nowhere
+ * @of_head: of those on its superblocks, commit words, instance pages and log alone
+ */
+struct sim_cut {
+	uint32_t operations;
+	bool of_head;
+};
+
+/*
  * struct sim_medium - one
  * @platform: of its host
  * @files: of its host, when a file has it; @kept is the disk then, and what is
@@ -70,6 +80,7 @@ struct sim_flushed {
  * @waiting: by line: one of @flushed is it
  * @until_cut: so many operations of brickd's more, then @cut fires; 0: none is
  *	waited for
+ * @cuts_head: of those on what is before the tables alone
  * @n_flushed: lines of @flushed
  * @n: N of all connections
  * @is_failing: a drain returns -EIO
@@ -84,6 +95,7 @@ struct sim_medium {
 	uint64_t dirty[SIM_LINES / 64];
 	uint64_t touched[SIM_MEDIUM_BYTES / 4096 / 64];
 	uint32_t until_cut;
+	bool cuts_head;
 	struct sim_event cut;
 	uint64_t waiting[SIM_LINES / 64];
 	uint32_t n_flushed;
@@ -125,7 +137,7 @@ void sim_medium_unlink(struct sim_medium *medium, uint32_t link, bool drains);
 void sim_medium_settle(struct sim_medium *medium, uint64_t off, uint64_t len);
 
 /* Lets medium->cut fire in the middle of what brickd does with it. */
-void sim_medium_cut_after(struct sim_medium *medium, uint32_t operations);
+void sim_medium_cut_after(struct sim_medium *medium, struct sim_cut cut);
 
 /* The power fails: what is seen then is what M was left with. */
 void sim_medium_lose_power(struct sim_medium *medium);
