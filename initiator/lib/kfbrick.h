@@ -595,9 +595,10 @@ int kfbrick_post_write_durable(struct kfbrick *k, uint64_t va, const void *buf,
  *
  * Covers every write that has completed (its completion was delivered) before
  * this call, in the mode INFO names. On a volatile brick (mode none) it
- * completes with -EOPNOTSUPP. Posts not completed are not covered. After any
- * other error the writes are still not durable; the next flush covers them,
- * too.
+ * completes with -EOPNOTSUPP. Posts not completed are not covered, nor are those
+ * that have completed with an error: what of such a write has arrived may be read,
+ * and is durable when it was written again. After any other error the writes are
+ * still not durable; the next flush covers them, too.
  *
  * -EIO while kfbrick_losses() is 0: the brick's medium has failed. All that was
  * written since the last flush that returned 0 is in doubt: some of it may be
