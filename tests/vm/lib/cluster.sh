@@ -16,15 +16,15 @@ DLM_LOG=/tmp/dlm.log
 # How long a node may be silent: the machine below the guests does other things.
 TOKEN_MS=$((10000 * TIMEOUT_FACTOR))
 
-# configure_hosts STORE ADDRESS [SETTING...]: a brick whose disks both nodes write, and
-# the client watch, who fences
+# configure_hosts STORE ADDRESS [SETTING...]: a brick whose disks both nodes write, at one
+# time if HOSTS_GROUP is no empty word, and the client watch, who fences
 configure_hosts() {
 	configure_brick "$@"
 	for _name in one two; do
 		echo "[client $_name]"
 		echo "key-file = $KEY"
 		echo "grant = 0x0+1T rw"
-		echo "group = hosts"
+		[ -z "${HOSTS_GROUP-hosts}" ] || echo "group = hosts"
 	done >>"$BRICK_CONF"
 	{
 		echo "[client watch]"

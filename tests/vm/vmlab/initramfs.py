@@ -102,12 +102,13 @@ def library_folders(top):
     """Return where packages that are unpacked in a folder have libraries.
 
     Some have one of their own and name it in their programs (RUNPATH), which
-    is right once they are installed.
+    is right once they are installed; some are older than folders for each machine.
     """
-    bases = [f"{top}{d}/x86_64-linux-gnu" for d in ("/usr/lib", "/lib")]
+    plain = [f"{top}{d}" for d in ("/usr/lib", "/lib")]
+    bases = [f"{d}/x86_64-linux-gnu" for d in plain]
     own = [os.path.dirname(f) for b in bases
            for f in glob.glob(f"{b}/*/lib*.so.*")]
-    return bases + sorted(set(own))
+    return bases + sorted(set(own)) + plain
 
 
 def libraries(path, roots):
