@@ -171,6 +171,7 @@ static void krds_run_promised(struct krds_promiser *p)
 		if (n++ < KRDS_OTHERS && krds_own(ep))
 			krds_run_one(ep);
 		krds_promise_kept(ep);
+		cond_resched();
 	}
 }
 

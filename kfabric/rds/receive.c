@@ -106,7 +106,8 @@ static bool krds_stash(struct krds_ep *ep, size_t len)
 		return false;
 	buf = fi_buf_linear(stash->bytes, len);
 	ret = krds_socket_receive(ep, &buf, 0, &stash->from);
-	if (ret != len) {
+	/* News of congestion may have come before it, which have no bytes either. */
+	if (ret != len || !stash->from.sin6_family) {
 		kvfree(stash);
 		return false;
 	}
@@ -153,7 +154,8 @@ enum krds_got {
  */
 static bool krds_look(struct krds_ep *ep)
 {
-	ep->looked = READ_ONCE(ep->wakes);
+	/* Before the socket is asked, also where loads are not in order. */
+	ep->looked = smp_load_acquire(&ep->wakes);
 	return ep->looked != ep->seen;
 }
 

@@ -84,14 +84,28 @@ static struct krds_promiser *krds_promiser_here(void)
 	return p;
 }
 
+/*
+ * Whoever has promised to run it may be late: for each message, as the work may have
+ * done with those before.
+ */
+static void krds_back_up(struct krds_ep *ep)
+{
+	if (!queue_delayed_work(krds_wq, &ep->engine, 1) &&
+	    !list_empty(&ep->busy))
+		/* What is pending may be the look at deadlines. */
+		mod_delayed_work(krds_wq, &ep->engine, 1);
+}
+
 /* False: a thread must be woken for it. */
 static bool krds_promise(struct krds_ep *ep)
 {
 	struct krds_promiser *p;
 
 	lockdep_assert_held(&ep->post.lock);
-	if (ep->promised)
+	if (ep->promised) {
+		krds_back_up(ep);
 		return ep->wakes - ep->seen <= KRDS_AHEAD;
+	}
 	/* Its upcalls are wanted in a workqueue. */
 	if (ep->in_work)
 		return false;
@@ -100,8 +114,7 @@ static bool krds_promise(struct krds_ep *ep)
 		return false;
 	ep->promised = true;
 	list_add_tail(&ep->woken, &p->woken);
-	/* If it is late; one that is pending does as well. */
-	queue_delayed_work(krds_wq, &ep->engine, 1);
+	krds_back_up(ep);
 	return true;
 }
 
@@ -139,8 +152,8 @@ void krds_promise_kept(struct krds_ep *ep)
 
 	spin_lock_irqsave(&ep->post.lock, irq);
 	ep->promised = false;
-	/* What has come since was left to the promise. */
-	if (krds_has_news(ep))
+	/* What has come since was left to the promise, or to who runs it now. */
+	if (!ep->running && krds_has_news(ep))
 		krds_kick(ep);
 	spin_unlock_irqrestore(&ep->post.lock, irq);
 }
