@@ -509,6 +509,12 @@ static void due(struct sim_event *event)
 	sim_watch(watch, f->scene);
 }
 
+void sim_faults_forget(void)
+{
+	half_made = given_back = 0;
+	sim_watch(NULL, NULL);
+}
+
 void sim_fault_arm(struct sim_fault *f)
 {
 	f->due.fire = due;

@@ -258,7 +258,7 @@ void sim_faults_make(struct sim_scene *s, uint64_t *dice, uint64_t span_ns,
 	bool loses = has_loser(s) && sim_chance_of(dice, LOSES_PERMILLE);
 
 	memset(all, 0, sizeof(*all));
-	sim_watch(NULL, NULL);
+	sim_faults_forget();
 	for (uint32_t i = 0; i < SIM_FAULT_KINDS; i++) {
 		weights[i] = (uint32_t)sim_below_of(dice, 4) *
 			     (uint32_t)sim_below_of(dice, 8);

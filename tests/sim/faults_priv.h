@@ -36,5 +36,7 @@ bool sim_fault_has_sense(const struct sim_brick *brick,
 			 enum sim_fault_kind kind);
 /* It befalls at its time, or when what it waits for is there. */
 void sim_fault_arm(struct sim_fault *f);
+/* A world begins: nothing of the one before is waited for, or has happened. */
+void sim_faults_forget(void);
 
 #endif
