@@ -209,8 +209,7 @@ void kfir_ctx_enable(struct kfir_ctx *ctx)
 {
 	struct kfir_ep *ep = ctx->ep;
 
-	if (kfi_cq_wants_work(ctx->post.ep.tx_cq) ||
-	    kfi_cq_wants_work(ctx->post.ep.rx_cq)) {
+	if (kfi_ep_wants_work(&ctx->post.ep)) {
 		kfir_own(ep);
 		ep->in_work = true;
 		kfir_own_end(ep);

@@ -56,8 +56,7 @@ static int krds_ep_control(struct kfid *fid, int command, void *arg)
 	if (ret)
 		return ret;
 	spin_lock_irq(&ep->post.lock);
-	ep->in_work = kfi_cq_wants_work(ep->post.ep.rx_cq) ||
-		      kfi_cq_wants_work(ep->post.ep.tx_cq);
+	ep->in_work = kfi_ep_wants_work(&ep->post.ep);
 	/* What is read without the lock: the name is there. */
 	smp_store_release(&ep->bound, true);
 	krds_kick(ep);

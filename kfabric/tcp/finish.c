@@ -51,8 +51,7 @@ void ktcp_start(struct ktcp_ep *ep)
 	struct sock *sk = ep->sock->sk;
 	unsigned long irq;
 
-	ep->in_work = kfi_cq_wants_work(ep->post.ep.tx_cq) ||
-		      kfi_cq_wants_work(ep->post.ep.rx_cq);
+	ep->in_work = kfi_ep_wants_work(&ep->post.ep);
 	sk->sk_rcvtimeo = MAX_SCHEDULE_TIMEOUT;
 	sk->sk_sndtimeo = MAX_SCHEDULE_TIMEOUT;
 	tcpw_tracker_init(&ep->tracker, KTCP_QUEUE_SIZE);

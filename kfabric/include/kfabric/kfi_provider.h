@@ -717,6 +717,18 @@ static inline bool kfi_cq_wants_work(const struct fid_cq *cq)
 }
 
 /**
+ * kfi_ep_wants_work() - are upcalls of an endpoint's queues to come from a workqueue?
+ * @ep: endpoint whose queues are bound
+ *
+ * Context: any.
+ * Return: those of one of them at least.
+ */
+static inline bool kfi_ep_wants_work(const struct fid_ep *ep)
+{
+	return kfi_cq_wants_work(ep->tx_cq) || kfi_cq_wants_work(ep->rx_cq);
+}
+
+/**
  * kfi_ep_counts() - does a counter wait for operations of a kind?
  * @ep: endpoint, enabled
  * @comp_flags: of their completions
