@@ -33,13 +33,13 @@ configure_hosts() {
 	} >>"$BRICK_CONF"
 }
 
-install_fence_agent() { # where dlm_controld's settings name it
+install_agent() { # install_agent FILE WHERE: one of those that are made when installed
 	{
 		echo "#!/bin/dash"
 		echo "export BRICKCTL=/bin/brickctl IPATH_NO_BACKTRACE=1 HFI_NO_BACKTRACE=1"
-		cat /vm/files/fence_kfbrick.in
-	} >/bin/fence_kfbrick
-	chmod 755 /bin/fence_kfbrick
+		cat "/vm/files/$1"
+	} >"$2"
+	chmod 755 "$2"
 }
 
 configure_cluster() { # configure_cluster BRICKS: as fence_kfbrick takes them
@@ -86,7 +86,8 @@ configure_cluster() { # configure_cluster BRICKS: as fence_kfbrick takes them
 		connect bricks node=2 plug=two
 		unfence bricks
 	END
-	install_fence_agent
+	# Where dlm_controld's settings name it.
+	install_agent fence_kfbrick.in /bin/fence_kfbrick
 }
 
 is_quorate() {
@@ -135,4 +136,17 @@ leave_cluster() {
 	kill "$DLM" && wait "$DLM"
 	kill "$COROSYNC" && wait "$COROSYNC"
 	true
+}
+
+# run_nodes BRICKS: what the case has for each, as functions of the roles' names
+run_nodes() {
+	modprobe -q kfabric_verbs
+	check "the wire is up" net_setup || exit
+	check "soft RoCE starts on eth0" rxe_setup rxe0 eth0 || exit
+	check "the driver loads" modprobe kfbrick || exit
+	make_key
+	[ "$BOOT" -gt 1 ] || check "the guests meet" meet up $LONG_S || exit
+	configure_cluster "$1"
+	$ROLE
+	check "the guests part" meet bye $LONG_S
 }

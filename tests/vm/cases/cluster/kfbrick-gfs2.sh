@@ -277,12 +277,4 @@ leave() {
 	check "the node leaves the cluster" leave_cluster
 }
 
-modprobe -q kfabric_verbs
-check "the wire is up" net_setup || exit
-check "soft RoCE starts on eth0" rxe_setup rxe0 eth0 || exit
-check "the driver loads" modprobe kfbrick || exit
-make_key
-[ "$BOOT" -gt 1 ] || check "the guests meet" meet up $LONG_S || exit
-configure_cluster "$(all_bricks)"
-$ROLE
-check "the guests part" meet bye $LONG_S
+run_nodes "$(all_bricks)"

@@ -39,15 +39,9 @@ make_the_fs() { # on the disk that Pacemaker has afterwards
 }
 
 install_agents() { # where Pacemaker looks
-	install_fence_agent
 	mkdir -p /usr/sbin /usr/lib/ocf/resource.d/kfbrick $MOUNT
 	[ -e /usr/sbin/fence_kfbrick ] || ln -s /bin/fence_kfbrick /usr/sbin/
-	{
-		echo "#!/bin/dash"
-		echo "export BRICKCTL=/bin/brickctl IPATH_NO_BACKTRACE=1 HFI_NO_BACKTRACE=1"
-		cat /vm/files/disk.in
-	} >/usr/lib/ocf/resource.d/kfbrick/disk
-	chmod 755 /usr/lib/ocf/resource.d/kfbrick/disk
+	install_agent disk.in /usr/lib/ocf/resource.d/kfbrick/disk
 }
 
 make_user() { # as whom most of Pacemaker runs
@@ -82,15 +76,15 @@ manage() { # this node is one of the cluster's, and its manager runs
 	}
 }
 
-nvpair() { # nvpair SET NAME=VALUE...
-	echo "<instance_attributes id=\"$1\">"
-	_set=$1
-	shift
+nvpairs() { # nvpairs ELEMENT SET NAME=VALUE...
+	_element=$1 _set=$2
+	shift 2
+	echo "<$_element id=\"$_set\">"
 	for _pair; do
 		echo "<nvpair id=\"$_set-${_pair%%=*}\" name=\"${_pair%%=*}\"" \
 			"value=\"${_pair#*=}\"/>"
 	done
-	echo "</instance_attributes>"
+	echo "</$_element>"
 }
 
 operations() { # operations RESOURCE
@@ -103,33 +97,29 @@ operations() { # operations RESOURCE
 }
 
 settings() {
-	echo "<crm_config><cluster_property_set id=\"all\">"
-	for _pair in stonith-enabled=true stonith-timeout=${LONG_S}s \
-		cluster-recheck-interval=10s; do
-		echo "<nvpair id=\"all-${_pair%%=*}\" name=\"${_pair%%=*}\"" \
-			"value=\"${_pair#*=}\"/>"
-	done
-	echo "</cluster_property_set></crm_config>"
+	echo "<crm_config>"
+	nvpairs cluster_property_set all stonith-enabled=true \
+		stonith-timeout=${LONG_S}s cluster-recheck-interval=10s
+	echo "</crm_config>"
 }
 
 resources() {
 	echo "<resources>"
 	echo "<primitive id=\"bricks\" class=\"stonith\" type=\"fence_kfbrick\">"
-	nvpair bricks-set "ip=$CARRIER://$BRICK_IP" username=watch \
+	nvpairs instance_attributes bricks-set "ip=$CARRIER://$BRICK_IP" username=watch \
 		"identity_file=$KEY" "pcmk_host_list=one two" \
 		pcmk_reboot_action=off pcmk_off_timeout=${LONG_S}s
 	operations bricks
-	echo "</primitive><group id=\"work\"><meta_attributes id=\"work-meta\">" \
-		"<nvpair id=\"work-stays\" name=\"resource-stickiness\"" \
-		"value=\"100\"/></meta_attributes>"
+	echo "</primitive><group id=\"work\">"
+	nvpairs meta_attributes work-meta resource-stickiness=100
 	echo "<primitive id=\"data\" class=\"ocf\" provider=\"kfbrick\" type=\"disk\">"
-	nvpair data-set "brick=$CARRIER://$BRICK_IP" name=data size=$SIZE client=%n \
+	nvpairs instance_attributes data-set "brick=$CARRIER://$BRICK_IP" name=data size=$SIZE client=%n \
 		"key_file=$KEY"
 	operations data
 	echo "</primitive>"
 	echo "<primitive id=\"files\" class=\"ocf\" provider=\"heartbeat\"" \
 		"type=\"Filesystem\">"
-	nvpair files-set device=/dev/kfbrick0 directory=$MOUNT fstype=ext4
+	nvpairs instance_attributes files-set device=/dev/kfbrick0 directory=$MOUNT fstype=ext4
 	operations files
 	echo "</primitive></group></resources>"
 }
@@ -290,12 +280,4 @@ leave() {
 	kill "$COROSYNC" && wait "$COROSYNC"
 }
 
-modprobe -q kfabric_verbs
-check "the wire is up" net_setup || exit
-check "soft RoCE starts on eth0" rxe_setup rxe0 eth0 || exit
-check "the driver loads" modprobe kfbrick || exit
-make_key
-[ "$BOOT" -gt 1 ] || check "the guests meet" meet up $LONG_S || exit
-configure_cluster "$CARRIER://$BRICK_IP"
-$ROLE
-check "the guests part" meet bye $LONG_S
+run_nodes "$CARRIER://$BRICK_IP"
