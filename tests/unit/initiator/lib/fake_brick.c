@@ -59,12 +59,12 @@ static void listen_on_any_port(struct fake_brick *b)
 		 ntohs(name.sin_port));
 }
 
-static void post_receive(struct fake_brick *b, unsigned int i)
+/* Return: false: the client has gone, and libfabric has heard of it. */
+static bool post_receive(struct fake_brick *b, unsigned int i)
 {
 	b->ctx[i].index = i;
-	must(!fi_recv(b->ep, b->rx[i], sizeof(b->rx[i]), NULL, 0,
-		      &b->ctx[i].fi),
-	     "fi_recv");
+	return !fi_recv(b->ep, b->rx[i], sizeof(b->rx[i]), NULL, 0,
+			&b->ctx[i].fi);
 }
 
 static void open_endpoint(struct fake_brick *b, struct fi_info *info)
@@ -86,7 +86,7 @@ static void open_endpoint(struct fake_brick *b, struct fi_info *info)
 	must(!fi_ep_bind(b->ep, &b->cq->fid, FI_TRANSMIT | FI_RECV), "bind cq");
 	must(!fi_enable(b->ep), "fi_enable");
 	for (i = 0; i < FAKE_RX; i++)
-		post_receive(b, i);
+		must(post_receive(b, i), "fi_recv");
 }
 
 void fake_close_connection(struct fake_brick *b)
@@ -214,7 +214,10 @@ static void read_cq(struct fake_brick *b)
 		if (ctx->index >= FAKE_RX)
 			continue;
 		memcpy(copy, b->rx[ctx->index], entry.len);
-		post_receive(b, ctx->index);
+		if (!post_receive(b, ctx->index)) {
+			fake_close_connection(b);
+			return;
+		}
 		fake_answer(b, copy, (uint32_t)entry.len);
 	}
 }
