@@ -9,6 +9,7 @@
 #include <signal.h>
 #include <errno.h>
 #include <stdio.h>
+#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 #include <syslog.h>
@@ -444,33 +445,16 @@ void sim_brick_lose_power(struct sim_brick *brick, uint64_t down_ns)
 void sim_brick_init(struct sim_brick *brick, uint32_t number,
 		    const struct sim_brick_settings *settings, uint64_t seed)
 {
+	/* The medium and its files are large, and begin anew by themselves. */
+	memset(&brick->host, 0, sizeof(brick->host));
+	memset(&brick->scene, 0,
+	       sizeof(*brick) - offsetof(struct sim_brick, scene));
 	brick->host.process.name = "brickd";
 	brick->host.process.number = number;
 	brick->host.process.ended = ended;
 	brick->host.medium = &brick->medium;
 	brick->restart.fire = start;
-	brick->restart.place = 0;
-	brick->host.life = 0;
-	memset(brick->host.denied_ns, 0, sizeof(brick->host.denied_ns));
-	memset(brick->quotas, 0, sizeof(brick->quotas));
-	memset(brick->quota_ns, 0, sizeof(brick->quota_ns));
-	brick->host.refuses_until_ns = brick->host.n_refused = 0;
-	brick->lives = brick->n_powers = 0;
-	brick->stays_down = false;
-	brick->is_formatted = false;
 	brick->settings = *settings;
-	memset(brick->revoked, 0, sizeof(brick->revoked));
-	memset(brick->n_revoked, 0, sizeof(brick->n_revoked));
-	*brick->request = '\0';
-	brick->n_forgotten = 0;
-	brick->n_failed_before = 0;
-	brick->n_bad = brick->n_spoiled = 0;
-	brick->refuses_until_ns = brick->grows_to = 0;
-	brick->cuts_growth = brick->cuts_start = (struct sim_cut){ 0 };
-	memset(brick->moments, 0, sizeof(brick->moments));
-	brick->has_grown = brick->has_tried = brick->gives_up = false;
-	brick->forgets = NULL;
-	brick->is_damaged = brick->is_at_rest = false;
 	sim_medium_init(&brick->medium, number, &settings->platform, seed);
 	brick->medium.bytes = settings->bytes;
 	sim_files_init(&brick->files, number, brick->medium.seen,

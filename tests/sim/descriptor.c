@@ -52,7 +52,6 @@ struct sim_poller {
 };
 
 static struct sim_descriptor *numbers[NUMBERS];
-static uint32_t newest;
 
 int __real_close(int fd);
 ssize_t __real_read(int fd, void *buf, size_t len);
@@ -82,11 +81,13 @@ void sim_descriptor_open(struct sim_descriptor *d)
 	uint32_t tries;
 
 	for (tries = 0; tries < NUMBERS; tries++) {
-		newest = (newest + 1) % NUMBERS;
-		if (numbers[newest])
+		uint32_t number = (sim.newest_number + 1) % NUMBERS;
+
+		sim.newest_number = number;
+		if (numbers[number])
 			continue;
-		numbers[newest] = d;
-		d->number = FIRST_NUMBER + (int)newest;
+		numbers[number] = d;
+		d->number = FIRST_NUMBER + (int)number;
 		return;
 	}
 	sim_die("too many descriptors");

@@ -20,7 +20,6 @@ int __wrap_stcp_choose_fabric(struct fi_fabric_attr *attr,
 			      struct fid_fabric **out, void *context);
 
 static struct sim_mr *mrs[SIM_KEYS_MAX];
-static uint64_t n_keys;
 
 static void belongs(struct sim_belonging *belonging,
 		    void (*drop)(struct sim_belonging *belonging))
@@ -68,10 +67,10 @@ static struct fi_ops mr_fid_ops = {
 static uint64_t new_key(void)
 {
 	for (uint32_t tries = 0; tries < SIM_KEYS_MAX; tries++) {
-		uint64_t place = ++n_keys % SIM_KEYS_MAX;
+		uint64_t place = ++sim.n_keys % SIM_KEYS_MAX;
 
 		if (!mrs[place])
-			return (n_keys / SIM_KEYS_MAX + 1) * KEY_STEP *
+			return (sim.n_keys / SIM_KEYS_MAX + 1) * KEY_STEP *
 				       SIM_KEYS_MAX +
 			       place;
 	}

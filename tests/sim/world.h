@@ -56,6 +56,8 @@ struct sim_pace {
  * @chance: state of the generator that orders events
  * @pace: how long they take
  * @n_events: that have happened
+ * @n_keys: that registrations of memory have had
+ * @newest_number: of a descriptor
  * @is_over: nothing happens any more
  */
 struct sim_world {
@@ -65,6 +67,8 @@ struct sim_world {
 	uint64_t chance;
 	struct sim_pace pace;
 	uint64_t n_events;
+	uint64_t n_keys;
+	uint32_t newest_number;
 	bool is_over;
 };
 

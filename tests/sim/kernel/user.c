@@ -45,6 +45,7 @@ int km_control(const char *order, char *answer, size_t room)
 	loff_t at = 0;
 	ssize_t ret, n;
 
+	*answer = '\0';
 	ret = fops->open(NULL, &file);
 	if (ret)
 		return (int)ret;
