@@ -163,11 +163,13 @@ void kfb_initiator_rejected(struct kfb_initiator_queue *q, int error,
 	if (kfb_initiator_is_lost(q))
 		return;
 	/* Only a refusal has words; the rest is the fabric's. */
-	if (error == ECONNREFUSED || len)
-		kfb_client_rejected(&i->client, q->index, data, len,
-				    kfb_initiator_now(i), &reject);
-	else
+	if (error == ECONNREFUSED || len) {
+		if (!kfb_client_rejected(&i->client, q->index, data, len,
+					 kfb_initiator_now(i), &reject))
+			return;
+	} else {
 		kfb_client_lost(&i->client, q->index, kfb_initiator_now(i), rc);
+	}
 	if (reject.status)
 		kfb_initiator_why(i, "the brick refuses the connection",
 				  kfb_status_text(reject.status), 0);

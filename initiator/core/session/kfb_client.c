@@ -453,6 +453,7 @@ int kfb_client_rejected(struct kfb_client *c, __u32 queue, const void *data,
 		for (i = queue; i < c->config.n_queues; i++)
 			kfb_client_end_queue(&c->queues[i]);
 		c->n_offered = queue;
+		rc = 0;
 	} else {
 		kfb_client_lose_queue_until(c, q, KFB_CONN_CONNECTING, now_ms,
 					    rc, out->retry_after_ms);

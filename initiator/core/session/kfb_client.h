@@ -317,7 +317,8 @@ int kfb_client_accepted(struct kfb_client *c, __u32 queue, const void *data,
  * @now_ms: the time, ms
  * @out: the brick's words, if they are a REJECT; else zero
  *
- * Return: always an error: that of the status, or -ECONNREFUSED.
+ * Return: 0: the brick has fewer queues for a session than are wanted, which is no
+ * failure of it. Otherwise the error of the status, or -ECONNREFUSED.
  */
 int kfb_client_rejected(struct kfb_client *c, __u32 queue, const void *data,
 			__u32 len, __u64 now_ms, struct kfb_reject *out);

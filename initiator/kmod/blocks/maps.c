@@ -202,14 +202,17 @@ static bool kfbk_map_may_pass(const struct kfbk_device *dev, int error,
 /* Ask for the next page, again until @until_ms if another try may go better. */
 static int kfbk_ask_mapping(struct mapping *m, u64 until_ms)
 {
+	static const char no_answer[] = "the brick does not answer to MAP";
 	u64 pause_ms = PAUSE_MIN_MS;
 	int ret;
 
 	for (;;) {
 		ret = kfbk_call(m->dev, &m->call);
-		if (ret == -ETIMEDOUT)
-			kfbk_info_limited(m->dev,
-					  "the brick does not answer to MAP\n");
+		if (ret == -ETIMEDOUT) {
+			kfbk_info_limited(m->dev, "%s\n", no_answer);
+			if (m->call.core.in_mapping)
+				kfbk_say(m->dev, "%s", no_answer);
+		}
 		if (!kfbk_map_may_pass(m->dev, ret, m->call.core.in_mapping) ||
 		    kfbk_now_ms() >= until_ms)
 			return ret;

@@ -114,8 +114,7 @@ static void call_done(struct kfb_initiator *i, struct kfb_initiator_call *call)
 static void say(struct kfb_initiator *i, enum kfb_initiator_level level,
 		const char *what, const char *detail, int error)
 {
-	(void)i;
-	(void)level;
+	port_of(i)->n_reasons += level == KFB_SAY_WHY;
 	(void)detail;
 	(void)error;
 	assert_non_null(what);

@@ -465,6 +465,48 @@ static void what_a_brick_says_early_is_heard(void **state)
 	assert_false(kfb_initiator_take_event(&port->i, &event));
 }
 
+/* A second queue, of a session whose first one is READY, is refused. */
+static void refuse_second_queue(uint16_t status)
+{
+	const struct kfb_reject reject = {
+		.status = status,
+		.version_min = KFB_VERSION,
+		.version_max = KFB_VERSION,
+	};
+	static const uint8_t key[KFB_KEY_BYTES];
+	const struct kfb_join join = {
+		.queue = 1,
+		.session_id = 7,
+		.counter = 1,
+		.key = key,
+	};
+	struct kfb_client_queue *q = &port->i.client.queues[1];
+	uint8_t raw[KFB_REJECT_BYTES];
+	const uint8_t *hello;
+	uint32_t len;
+
+	port->i.client.state = KFB_CLIENT_MAPPING;
+	q->engine.state = KFB_CONN_IDLE;
+	assert_int_equal(kfb_engine_join(&q->engine, &join, &hello, &len), 0);
+	len = (uint32_t)kfb_encode_reject(&reject, raw, sizeof(raw));
+	kfb_initiator_rejected(&port->q[1], ECONNREFUSED, raw, len);
+}
+
+static void fewer_queues_than_wanted_are_no_reason(void **state)
+{
+	(void)state;
+	refuse_second_queue(KFB_ST_LIMIT);
+	assert_int_equal(port->n_reasons, 0);
+	assert_int_equal(port->i.client.n_offered, 1);
+}
+
+static void a_queue_that_is_refused_is_a_reason(void **state)
+{
+	(void)state;
+	refuse_second_queue(KFB_ST_SHUTDOWN);
+	assert_int_equal(port->n_reasons, 1);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -489,6 +531,8 @@ int main(void)
 		CASE(a_call_can_be_taken_back_until_it_is_sent),
 		CASE(whoever_waits_is_told_of_the_end_once),
 		CASE(what_a_brick_says_early_is_heard),
+		CASE(fewer_queues_than_wanted_are_no_reason),
+		CASE(a_queue_that_is_refused_is_a_reason),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
