@@ -103,10 +103,31 @@ static bool is_medium_failing(const struct sim_disk *d)
 	return d->brick->files.n_failed != d->n_failed || d->brick->n_spoiled;
 }
 
+/*
+ * A brick with a slow tier may have more blocks than memory to map them in: who has
+ * his own and waits for more may keep a disk waiting that has nothing yet.
+ */
+static bool may_be_without_memory(const struct sim_disk *d)
+{
+	const struct sim_brick *brick = d->brick;
+	uint64_t n = 1; /* that clients share */
+
+	if (!brick->settings.files.slow_bytes)
+		return false;
+	for (uint32_t i = 0; i < d->scene->n_clients; i++)
+		if (d->scene->clients[i].brick == brick)
+			n += d->scene->clients[i].settings.n_blocks +
+			     d->scene->clients[i].settings.n_spares;
+	for (uint32_t i = 0; i < d->scene->n_disks; i++)
+		if (d->scene->disks[i].brick == brick)
+			n += d->scene->disks[i].n_blocks;
+	return n > (brick->settings.bytes >> KFB_BLOCK_SHIFT) - 1;
+}
+
 bool sim_disk_cannot_fail(const struct sim_disk *d)
 {
 	return !d->settings.visit_ms && !is_medium_failing(d) &&
-	       !was_revoked(d);
+	       !was_revoked(d) && !may_be_without_memory(d);
 }
 
 /*

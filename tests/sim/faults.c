@@ -34,7 +34,9 @@ int __wrap_kfb_client_mapped(struct kfb_client *c);
 #define PLACE_BIT  5
 #define AGAIN_MAX  16
 #define DEATH_MASK 3
-#define HEAD_MAX   4
+/* Within that time somebody is told that something is durable. */
+#define COUNTED_ON_NS SIM_MS
+#define HEAD_MAX      4
 /* A growth that was cut short is not tried again. */
 #define GIVES_UP_BIT 8
 
@@ -460,6 +462,10 @@ static bool is_in_state(const struct sim_fault *f)
 	if (state >= SIM_IS_MOMENT)
 		return brick_of(f)->moments[state - SIM_IS_MOMENT] ==
 		       sim.n_events;
+	if (state == SIM_IS_LEFT_BEHIND)
+		return brick_of(f)->files.left_behind == sim.n_events;
+	if (state == SIM_IS_ZEROED)
+		return brick_of(f)->files.zeroed == sim.n_events;
 	if (state == SIM_IS_UNDOING)
 		return s->faults.is_undoing;
 	if (state == SIM_IS_LOSING)
@@ -474,6 +480,17 @@ static bool is_in_state(const struct sim_fault *f)
 		if (is_client_in(&s->clients[i], state))
 			return true;
 	return false;
+}
+
+/* What a sync has left behind, or was to cover, somebody is to count on first. */
+static void strike_in_time(struct sim_fault *f)
+{
+	if (f->state != SIM_IS_LEFT_BEHIND && f->state != SIM_IS_ZEROED) {
+		strike(f);
+		return;
+	}
+	f->state = SIM_ANY_STATE;
+	sim_schedule(&f->due, sim.now_ns + f->which % COUNTED_ON_NS);
 }
 
 /* After each event, as long as something waits for a state. */
@@ -491,7 +508,7 @@ static void watch(void *arg)
 			continue;
 		s->faults.waiting &= ~(UINT64_C(1) << i);
 		sim_watch(s->faults.waiting ? watch : NULL, s);
-		strike(f);
+		strike_in_time(f);
 	}
 	s->faults.is_undoing = false;
 }
@@ -501,8 +518,12 @@ static void due(struct sim_event *event)
 	struct sim_fault *f = sim_container_of(event, struct sim_fault, due);
 	struct sim_faults *all = &f->scene->faults;
 
-	if (f->state == SIM_ANY_STATE || is_in_state(f)) {
+	if (f->state == SIM_ANY_STATE) {
 		strike(f);
+		return;
+	}
+	if (is_in_state(f)) {
+		strike_in_time(f);
 		return;
 	}
 	all->waiting |= UINT64_C(1) << (f - all->list);

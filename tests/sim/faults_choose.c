@@ -191,6 +191,8 @@ static const struct rare {
 	  { SIM_POWER, SIM_POWER, SIM_KILL_BRICK } },
 	{ SIM_IS_HALF_MADE, 3, { SIM_NETWORK_LOSS, SIM_NETWORK_LOSS, SIM_CUT } },
 	{ SIM_IS_UNANSWERED, 4, { SIM_REFUSE, SIM_REFUSE, SIM_CUT } },
+	{ SIM_IS_LEFT_BEHIND, 3, { SIM_POWER, SIM_POWER, SIM_POWER_SOON } },
+	{ SIM_IS_ZEROED, 3, { SIM_POWER, SIM_POWER, SIM_POWER_SOON } },
 };
 #define N_RARE (sizeof(rare) / sizeof(rare[0]))
 

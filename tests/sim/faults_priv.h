@@ -17,8 +17,12 @@
 #define SIM_IS_HALF_MADE (SIM_IS_LOSING + 1)
 /* A client was not answered in time, or a mapping is given back that is of no use. */
 #define SIM_IS_UNANSWERED (SIM_IS_HALF_MADE + 1)
+/* A sync of a brick's file has left something to the next one. */
+#define SIM_IS_LEFT_BEHIND (SIM_IS_UNANSWERED + 1)
+/* A range of such a file is zero, and was not synced. */
+#define SIM_IS_ZEROED (SIM_IS_LEFT_BEHIND + 1)
 /* Behind those: a brick is in enum sim_moment. */
-#define SIM_IS_MOMENT (SIM_IS_UNANSWERED + 1)
+#define SIM_IS_MOMENT (SIM_IS_ZEROED + 1)
 
 /* Bits of @which: what an administrator orders ends in the middle, by the power. */
 #define SIM_AMID_BIT  18

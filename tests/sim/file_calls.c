@@ -547,6 +547,7 @@ int __wrap_fallocate64(int fd, int mode, off64_t off, off64_t len)
 	    !is_within(d->file, (uint64_t)off, (uint64_t)len))
 		return fail(EOPNOTSUPP);
 	write_pages(d, (uint64_t)off, NULL, (size_t)len);
+	d->files->zeroed = sim.n_events;
 	return 0;
 }
 

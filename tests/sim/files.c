@@ -101,7 +101,12 @@ int sim_file_sync(struct sim_files *files, struct sim_file *file,
 		return rc;
 	}
 	write_back(files, file, PC_PER_MILLE);
-	sim_may_yield();
+	if (files->sync_ns)
+		sim_sleep(sim.now_ns + sim_below(files->sync_ns));
+	else
+		sim_may_yield();
+	if (file->dirty_off != file->dirty_end)
+		files->left_behind = sim.n_events;
 	rc = pc_error(&file->pc.state->error, since);
 	if (rc && files->ends) {
 		sim_schedule(files->ends, sim.now_ns);
@@ -309,4 +314,6 @@ void sim_files_init(struct sim_files *files, uint32_t host, uint8_t *page,
 	files->write_back_permille = settings->write_back_permille;
 	files->ends = NULL;
 	files->n_failed = 0;
+	files->sync_ns = settings->sync_ns;
+	files->left_behind = files->zeroed = 0;
 }

@@ -87,6 +87,9 @@ struct sim_file {
  * @ends: fires when a sync has told of a page that was not written, to nobody who
  *	lives on; NULL: nothing does
  * @n_failed: calls that have failed, or that are to fail and may not be told so
+ * @sync_ns: a sync may take so long, in which what is stored waits for the next one
+ * @left_behind: the event in which a sync ended, and left something to the next one
+ * @zeroed: the event in which a range was made zero, and is not on the disk
  */
 struct sim_files {
 	struct sim_file store;
@@ -99,6 +102,9 @@ struct sim_files {
 	uint32_t write_back_permille;
 	struct sim_event *ends;
 	uint64_t n_failed;
+	uint64_t sync_ns;
+	uint64_t left_behind;
+	uint64_t zeroed;
 };
 
 /* What a world's files are like. */
@@ -108,6 +114,7 @@ struct sim_files_settings {
 	bool has_mount_id;
 	bool run_is_closed;
 	uint32_t write_back_permille;
+	uint64_t sync_ns;
 };
 
 /* New files of zeros. @page, @disk: the store's, which are the medium's. */

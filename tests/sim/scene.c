@@ -136,6 +136,7 @@ static void choose_platform(uint64_t *dice, struct sim_platform *p)
 static void choose_media(uint64_t *dice, struct sim_brick_settings *b)
 {
 	static const uint32_t write_backs[] = { 0, 2, 30 };
+	static const uint64_t syncs_ns[] = { 0, 0, 100 * SIM_US, 3 * SIM_MS };
 	bool has_slow = sim_chance_of(dice, 250);
 
 	b->is_file = sim_chance_of(dice, 350);
@@ -149,6 +150,7 @@ static void choose_media(uint64_t *dice, struct sim_brick_settings *b)
 		.has_mount_id = sim_chance_of(dice, 700),
 		.run_is_closed = sim_chance_of(dice, 200),
 		.write_back_permille = write_backs[sim_below_of(dice, 3)],
+		.sync_ns = syncs_ns[sim_below_of(dice, 4)],
 	};
 }
 
