@@ -28,6 +28,8 @@ int __wrap_kfb_client_mapped(struct kfb_client *c);
 #define CALLS_MAX 4
 /* Which of the bricks a fault concerns. */
 #define BRICK_BIT 13
+/* What fails is the next range that is made zero. */
+#define ZERO_BIT 12
 /* What comes with another fault. */
 #define WITH_BIT 2
 /* Where the second one of two comes in the middle; one of four kills brickd alone. */
@@ -237,7 +239,7 @@ static void befall_disk(const struct sim_fault *f)
 		break;
 	case SIM_DISK_CALL:
 		error.more = is_with ? (f->which >> RUN_BIT) % CALLS_MAX : 0;
-		file->call = error;
+		*(f->which >> ZERO_BIT & 1 ? &file->zero : &file->call) = error;
 		break;
 	case SIM_DISK_MOUNT:
 		sim_brick_kill(brick, f->ns);
@@ -485,7 +487,8 @@ static bool is_in_state(const struct sim_fault *f)
 /* What a sync has left behind, or was to cover, somebody is to count on first. */
 static void strike_in_time(struct sim_fault *f)
 {
-	if (f->state != SIM_IS_LEFT_BEHIND && f->state != SIM_IS_ZEROED) {
+	if (f->kind != SIM_POWER ||
+	    (f->state != SIM_IS_LEFT_BEHIND && f->state != SIM_IS_ZEROED)) {
 		strike(f);
 		return;
 	}
@@ -546,6 +549,8 @@ void sim_faults_end(struct sim_scene *s)
 {
 	s->faults.waiting = 0;
 	sim_watch(NULL, NULL);
+	for (uint32_t i = 0; i < s->faults.n; i++)
+		sim_cancel(&s->faults.list[i].due);
 	for (uint32_t i = 0; i < s->n_bricks; i++) {
 		struct sim_files *files = &s->bricks[i].files;
 
@@ -555,6 +560,7 @@ void sim_faults_end(struct sim_scene *s)
 		files->slow.write_back.error = 0;
 		files->store.flush.error = files->slow.flush.error = 0;
 		files->store.call.error = files->slow.call.error = 0;
+		files->store.zero.error = files->slow.zero.error = 0;
 		sim_brick_mend(&s->bricks[i]);
 	}
 }

@@ -161,21 +161,26 @@ static int fail(int error)
 }
 
 /* Something that the disk was to do next fails, once. */
-static bool call_fails(struct description *d)
+static bool fails_as(struct description *d, struct sim_disk_error *next)
 {
-	int error = d->file->call.error;
+	int error = next->error;
 
 	if (!error)
 		return false;
-	if (d->file->call.more)
-		d->file->call.more--;
+	if (next->more)
+		next->more--;
 	else
-		d->file->call.error = 0;
+		next->error = 0;
 	d->files->n_failed++;
 	sim_trace("disk", "%s: an access fails: %s", d->file->pc.name,
 		  strerror(error));
 	errno = error;
 	return true;
+}
+
+static bool call_fails(struct description *d)
+{
+	return fails_as(d, &d->file->call);
 }
 
 /* ---- opening and closing ------------------------------------------------------- */
@@ -541,7 +546,7 @@ int __wrap_fallocate64(int fd, int mode, off64_t off, off64_t len)
 	if (!d)
 		return __real_fallocate64(fd, mode, off, len);
 	sim_may_yield();
-	if (call_fails(d))
+	if (call_fails(d) || fails_as(d, &d->file->zero))
 		return -1;
 	if (!(mode & FALLOC_FL_ZERO_RANGE) ||
 	    !is_within(d->file, (uint64_t)off, (uint64_t)len))

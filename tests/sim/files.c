@@ -271,7 +271,7 @@ static void file_init(struct sim_files *files, struct sim_file *file,
 	memset(pc->state->page, PC_ABSENT, pc->n_pages);
 	file->bytes = bytes;
 	note_clean(file);
-	file->write_back = file->flush = file->call =
+	file->write_back = file->flush = file->call = file->zero =
 		(struct sim_disk_error){ 0 };
 }
 

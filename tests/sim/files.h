@@ -65,6 +65,7 @@ struct sim_disk_error {
  * @write_back: the next page that is written back, by whomever
  * @flush: the next sync, when the disk empties its cache
  * @call: the next pread(2), pwrite(2) or fallocate(2)
+ * @zero: the next fallocate(2)
  */
 struct sim_file {
 	struct page_cache pc;
@@ -75,6 +76,7 @@ struct sim_file {
 	struct sim_disk_error write_back;
 	struct sim_disk_error flush;
 	struct sim_disk_error call;
+	struct sim_disk_error zero;
 	uint64_t state[(sizeof(struct pc_state) + SIM_FILE_PAGES) / 8 + 1];
 };
 
