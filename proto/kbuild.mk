@@ -9,7 +9,6 @@ kfb-proto-objs := \
 	kfb_codec_request.o \
 	kfb_err.o \
 	kfb_evicted.o \
-	kfb_extent.o \
 	kfb_medium.o \
 	kfb_ops.o \
 	kfb_path.o \

@@ -107,21 +107,6 @@ int kfb_slots_answered(struct kfb_slots *slots, __u16 op,
 	return kfb_slot_release(slots, cookie) ? -EPROTO : 0;
 }
 
-int kfb_slots_unanswered(const struct kfb_slots *slots, __u16 from,
-			 struct kfb_cookie *cookie)
-{
-	__u16 i;
-
-	for (i = from; i < slots->n; i++) {
-		if (!slots->slot[i].busy)
-			continue;
-		cookie->slot = i;
-		cookie->seq = slots->slot[i].seq;
-		return 0;
-	}
-	return -ENOENT;
-}
-
 enum kfb_cookie_class kfb_slots_classify(const struct kfb_slots *slots,
 					 __u16 op,
 					 const struct kfb_cookie *cookie)

@@ -116,18 +116,6 @@ int kfb_slots_answered(struct kfb_slots *slots, __u16 op,
 		       const struct kfb_cookie *cookie);
 
 /**
- * kfb_slots_unanswered - client: iterate over what to send again
- * @slots: the queue's
- * @from: the first slot to look at: 0, then the last one found plus 1
- * @cookie: of an unanswered request
- *
- * Context: any.
- * Return: 0, or -ENOENT when there is none from @from on.
- */
-int kfb_slots_unanswered(const struct kfb_slots *slots, __u16 from,
-			 struct kfb_cookie *cookie);
-
-/**
  * enum kfb_cookie_class - brick: what a request's cookie says
  * @KFB_COOKIE_NEW: execute it
  * @KFB_COOKIE_RESEND: answered before: send the recorded reply, or compute it

@@ -64,11 +64,6 @@ void kfb_retry_succeeded(struct kfb_retry *retry)
 	retry->attempts = 0;
 }
 
-void kfb_lease_init(struct kfb_lease *lease)
-{
-	lease->until_ms = 0;
-}
-
 static void kfb_lease_prolong(struct kfb_lease *lease, __u64 until_ms)
 {
 	if (until_ms > lease->until_ms)
@@ -83,15 +78,4 @@ void kfb_lease_renewed(struct kfb_lease *lease, __u64 sent_ms, __u32 lease_ms,
 	else if (lease_ms > margin_ms)
 		kfb_lease_prolong(lease, kfb_time_add_ms(sent_ms,
 							 lease_ms - margin_ms));
-}
-
-void kfb_lease_touched(struct kfb_lease *lease, __u64 received_ms,
-		       __u32 lease_ms)
-{
-	kfb_lease_renewed(lease, received_ms, lease_ms, 0);
-}
-
-int kfb_lease_valid(const struct kfb_lease *lease, __u64 now_ms)
-{
-	return lease->until_ms == KFB_TIME_NEVER || now_ms < lease->until_ms;
 }

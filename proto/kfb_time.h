@@ -74,14 +74,6 @@ struct kfb_lease {
 };
 
 /**
- * kfb_lease_init - a lease that is over
- * @lease: filled
- *
- * Context: any.
- */
-void kfb_lease_init(struct kfb_lease *lease);
-
-/**
  * kfb_lease_renewed - client: a reply has come, so its request has renewed
  * @lease: becomes longer, never shorter: replies may overtake each other
  * @sent_ms: when the request was *sent*: the brick counts from a later time
@@ -93,26 +85,5 @@ void kfb_lease_init(struct kfb_lease *lease);
  */
 void kfb_lease_renewed(struct kfb_lease *lease, __u64 sent_ms, __u32 lease_ms,
 		       __u32 margin_ms);
-
-/**
- * kfb_lease_touched - brick: a message has come
- * @lease: becomes longer, never shorter
- * @received_ms: when
- * @lease_ms: as told by INFO; 0: no lease
- *
- * Context: any.
- */
-void kfb_lease_touched(struct kfb_lease *lease, __u64 received_ms,
-		       __u32 lease_ms);
-
-/**
- * kfb_lease_valid - may handles be used now?
- * @lease: the session's
- * @now_ms: the time now
- *
- * Context: any.
- * Return: 1 or 0.
- */
-int kfb_lease_valid(const struct kfb_lease *lease, __u64 now_ms);
 
 #endif

@@ -48,12 +48,6 @@ struct brick_session *brick_sessions_find(struct brick_sessions *all,
 	return NULL;
 }
 
-struct brick_session *brick_sessions_next(struct brick_sessions *all,
-					  struct brick_session *s)
-{
-	return s ? TAILQ_NEXT(s, link) : TAILQ_FIRST(&all->list);
-}
-
 static uint32_t client_place(const struct brick_sessions *all,
 			     const struct brick_client *client)
 {

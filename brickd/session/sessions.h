@@ -33,18 +33,6 @@ struct brick_session *brick_sessions_find(struct brick_sessions *all,
 					  uint64_t id);
 
 /**
- * brick_sessions_next - go through all sessions
- * @all: all sessions
- * @session: the one before, NULL at first
- *
- * Nothing may end between two calls: do not go back to the loop.
- *
- * Return: the next session, in whatever state, or NULL.
- */
-struct brick_session *brick_sessions_next(struct brick_sessions *all,
-					  struct brick_session *session);
-
-/**
  * brick_sessions_is_full - has a client, or have all, as many sessions as may be?
  * @all: all sessions
  * @client: whose

@@ -306,7 +306,7 @@ bool kfi_av_name_ctx(struct fid_av *av, fi_addr_t fi_addr,
 }
 EXPORT_SYMBOL_GPL(kfi_av_name_ctx);
 
-fi_addr_t kfi_av_find(struct fid_av *av, const struct sockaddr_in6 *name)
+static fi_addr_t kfi_av_find(struct fid_av *av, const struct sockaddr_in6 *name)
 {
 	fi_addr_t fi_addr = FI_ADDR_UNSPEC;
 	unsigned long irq;
@@ -319,7 +319,6 @@ fi_addr_t kfi_av_find(struct fid_av *av, const struct sockaddr_in6 *name)
 	spin_unlock_irqrestore(&av->lock, irq);
 	return fi_addr;
 }
-EXPORT_SYMBOL_GPL(kfi_av_find);
 
 fi_addr_t kfi_av_find_again(struct fid_av *av, const struct sockaddr_in6 *name,
 			    fi_addr_t last)

@@ -60,17 +60,7 @@ bool kfi_av_name_ctx(struct fid_av *av, fi_addr_t fi_addr,
 		     struct sockaddr_in6 *name, u8 *ctx);
 
 /**
- * kfi_av_find() - the number of an address
- * @av: address vector
- * @name: as kfi_name_set() has it
- *
- * Context: posting.
- * Return: the number, or FI_ADDR_UNSPEC.
- */
-fi_addr_t kfi_av_find(struct fid_av *av, const struct sockaddr_in6 *name);
-
-/**
- * kfi_av_find_again() - the same, of an address that was looked for before
+ * kfi_av_find_again() - the number of an address that was looked for before
  * @av: address vector
  * @name: as kfi_name_set() has it
  * @last: what was found then, which saves the search if it is so still; or

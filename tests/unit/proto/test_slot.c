@@ -149,30 +149,6 @@ static void auth_takes_no_slot_and_has_the_zero_cookie(void **state)
 	assert_int_equal(slots.slot[0].seq, 0);
 }
 
-static void what_is_unanswered_is_found_for_a_resend(void **state)
-{
-	struct kfb_cookie cookie;
-	struct kfb_slots slots;
-	unsigned int i;
-
-	assert_int_equal(kfb_slots_init(&slots, 8), 0);
-	assert_int_equal(kfb_slots_unanswered(&slots, 0, &cookie), -ENOENT);
-	for (i = 0; i < 3; i++)
-		assert_int_equal(kfb_slots_assign(&slots, KFB_OP_MAP, &cookie),
-				 0);
-	cookie.slot = 1;
-	assert_int_equal(kfb_slots_answered(&slots, KFB_OP_MAP, &cookie), 0);
-	assert_int_equal(kfb_slots_unanswered(&slots, 0, &cookie), 0);
-	assert_int_equal(cookie.slot, 0);
-	assert_int_equal(kfb_slots_unanswered(&slots, 1, &cookie), 0);
-	assert_int_equal(cookie.slot, 2);
-	assert_int_equal(cookie.seq, 1);
-	slots.slot[8].busy = 1;
-	assert_int_equal(kfb_slots_unanswered(&slots, 3, &cookie), -ENOENT);
-	assert_int_equal(kfb_slots_unanswered(&slots, 0xffff, &cookie),
-			 -ENOENT);
-}
-
 static enum kfb_cookie_class classify(const struct kfb_slots *slots, __u16 slot,
 				      __u32 seq)
 {
@@ -269,7 +245,6 @@ int main(void)
 		cmocka_unit_test(slots_are_handed_out_with_rising_numbers),
 		cmocka_unit_test(a_reply_to_nothing_is_a_breach),
 		cmocka_unit_test(auth_takes_no_slot_and_has_the_zero_cookie),
-		cmocka_unit_test(what_is_unanswered_is_found_for_a_resend),
 		cmocka_unit_test(the_brick_tells_new_from_known),
 		cmocka_unit_test(cookies_out_of_bounds_are_malformed),
 		cmocka_unit_test(sequence_numbers_wrap_and_skip_zero),
