@@ -208,14 +208,14 @@ static int kfbk_ask_mapping(struct mapping *m, u64 until_ms)
 
 	for (;;) {
 		ret = kfbk_call(m->dev, &m->call);
-		if (ret == -ETIMEDOUT) {
+		if (ret == -ETIMEDOUT)
 			kfbk_info_limited(m->dev, "%s\n", no_answer);
-			if (m->call.core.in_mapping)
-				kfbk_say(m->dev, "%s", no_answer);
-		}
 		if (!kfbk_map_may_pass(m->dev, ret, m->call.core.in_mapping) ||
 		    kfbk_now_ms() >= until_ms)
 			return ret;
+		/* What it waits for from now on. */
+		if (ret == -ETIMEDOUT && m->call.core.in_mapping)
+			kfbk_say(m->dev, "%s", no_answer);
 		if (ret == -EAGAIN)
 			m->call.core.req.u.map.flags &= ~KFB_MAP_NOWAIT;
 		msleep(pause_ms);
