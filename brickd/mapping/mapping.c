@@ -282,6 +282,38 @@ int brick_mappings_conflict(const struct brick_mappings *all,
 	return o.rc;
 }
 
+struct outlived {
+	struct obstacles in_the_way;
+	const struct brick_session *mine;
+	const struct brick_holdings *holdings;
+};
+
+static bool look_at_own(const struct brick_interval *found, void *arg)
+{
+	const struct brick_mapping *m = found->owner;
+	struct outlived *o = arg;
+
+	return m->holdings != o->holdings || m->session == o->mine ||
+	       look_at_obstacle(found, &o->in_the_way);
+}
+
+int brick_mappings_outlived(const struct brick_mappings *all,
+			    const struct brick_session *mine,
+			    const struct brick_holdings *holdings,
+			    struct brick_span span)
+{
+	struct outlived o = {
+		.in_the_way = { .all = all, .left = ENDING_MAX },
+		.mine = mine,
+		.holdings = holdings,
+	};
+
+	if (holdings->n_sessions > 1)
+		brick_intervals_overlap(&all->by_block, BRICK_INTERVALS_RW,
+					span, look_at_own, &o);
+	return o.in_the_way.rc;
+}
+
 /* Up to where a class has a block and those behind it; or has none of them. */
 static bool is_covered(const struct brick_intervals *all,
 		       enum brick_interval_class of, uint64_t block,

@@ -230,6 +230,22 @@ int brick_mappings_conflict(const struct brick_mappings *all,
 			    struct brick_span span, bool shared);
 
 /**
+ * brick_mappings_outlived - may another session of the same client write blocks?
+ * @all: the table
+ * @mine: the session that asks
+ * @holdings: its client's
+ * @span: blocks
+ *
+ * What that one has sent may arrive as long as its handles are good.
+ *
+ * Return: as brick_mappings_conflict().
+ */
+int brick_mappings_outlived(const struct brick_mappings *all,
+			    const struct brick_session *mine,
+			    const struct brick_holdings *holdings,
+			    struct brick_span span);
+
+/**
  * brick_mappings_union - the next stretch of mapped blocks
  * @all: the table
  * @from: first block to look at

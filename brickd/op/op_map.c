@@ -430,6 +430,11 @@ static void map_locked(struct brick_op *op)
 	rc = brick_mappings_conflict(&brick_ops_of(s)->sessions->mappings,
 				     op->range_lock.span,
 				     flags & KFB_MAP_SHARED);
+	/* Each host of a group is a client: another session is what it was before. */
+	if (!rc && *s->client->group && flags & KFB_MAP_RW)
+		rc = brick_mappings_outlived(
+			&brick_ops_of(s)->sessions->mappings, s, s->holdings,
+			op->range_lock.span);
 	if (!rc && brick_quarantine_blocks(brick_ops_of(s)->sessions,
 					   op->range_lock.span, s))
 		rc = -EAGAIN;

@@ -81,6 +81,9 @@ BRICKD_MUTANTS = {
     "those-of-a-group-write-alone": Mutant(
         "fences", "op_map.c", "if (!status && takes_from_group(op))", "if (0)",
         PLAIN + "fencing:Fencing.test_those_of_a_group_write_to_no_block_alone", folder=OP),
+    "host-of-a-group-meets-itself": Mutant(
+        "fences", "op_map.c", "if (!rc && *s->client->group && flags & KFB_MAP_RW)", "if (0)",
+        PLAIN + "fencing:Fencing.test_a_host_of_a_group_waits_for_what_it_was_before", folder=OP),
     "group-owns-nothing": Mutant(
         "fences", "config.c", "\tclient->owner = owner;\n", "",
         PLAIN + "fencing:Fencing.test_those_of_a_group_take_no_block_from_each_other",

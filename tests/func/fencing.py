@@ -352,6 +352,19 @@ class Fencing(KeptOut):
         self.ok(self.b.ctl("write", "0x0", "--shared", client="a", stdin=b"x"))
         self.ok(self.b.ctl("map", "0x0+1", "--ro", "--exclusive", "--hold", "0", client="a"))
 
+    def test_a_host_of_a_group_waits_for_what_it_was_before(self):
+        self.serve_group()
+        share = ("map", "0x0+1", "--rw", "--shared", "--hold")
+        before = self.later(*share, "600", by="a")
+        before.stdout.readline()
+        # What that session has sent may still land.
+        self.refused(self.b.ctl(*share, "0", client="a"), REFUSED, "mapped")
+        self.births("b")
+        self.ok(self.b.ctl("map", "0x0+1", "--ro", "--shared", "--hold", "0", client="a"))
+        before.send_signal(signal.SIGTERM)
+        before.wait(lab.COMES_S)
+        self.ok(self.b.ctl(*share, "0", client="a"))
+
     def test_a_group_shares_what_it_may_have(self):
         self.serve_group()
         self.b.quotas = {"a": 2, "b": 3}

@@ -17,6 +17,7 @@
 #define INSTANCE  0x1234567ULL
 #define RO_SHARED (KFB_MAP_RO | KFB_MAP_SHARED)
 #define RW_ALONE  (KFB_MAP_RW | KFB_MAP_EXCLUSIVE)
+#define RW_SHARED (KFB_MAP_RW | KFB_MAP_SHARED)
 #define HANDLES	  (size_t)(4 * BRICK_MAPPING_STEP)
 
 static struct brick_mappings all;
@@ -114,6 +115,39 @@ static void shared_goes_with_shared_only(void **state)
 	add(&live, RO_SHARED, 10, 5, 1);
 	assert_int_equal(conflict(12, 13, true), 0);
 	assert_int_equal(conflict(12, 13, false), -EBUSY);
+}
+
+static int outlived(const struct brick_session *mine, uint64_t first,
+		    uint64_t last)
+{
+	return brick_mappings_outlived(&all, mine, &holdings,
+				       (struct brick_span){ first, last });
+}
+
+static void an_earlier_session_may_write_still(void **state)
+{
+	struct brick_session again = { .state = KFB_SESSION_LIVE };
+
+	holdings.n_sessions = 2;
+	add(&live, RW_SHARED, 10, 5, 2);
+	add(&live, RO_SHARED, 30, 5, 1);
+	add(&ending, RW_SHARED, 40, 5, 1);
+	assert_int_equal(outlived(&live, 0, 25), 0);
+	assert_int_equal(outlived(&again, 19, 20), -EBUSY);
+	assert_int_equal(outlived(&again, 20, 40), 0);
+	assert_int_equal(outlived(&again, 20, 41), -EAGAIN);
+	assert_int_equal(outlived(&again, 0, 99), -EBUSY);
+	holdings.n_sessions = 0;
+}
+
+static void what_others_write_is_not_its_own(void **state)
+{
+	struct brick_holdings others = { .n_sessions = 2 };
+
+	add(&live, RW_SHARED, 10, 5, 1);
+	assert_int_equal(brick_mappings_outlived(&all, &ending, &others,
+						 (struct brick_span){ 10, 15 }),
+			 0);
 }
 
 static void a_wide_mapping_far_before_is_found(void **state)
@@ -338,6 +372,8 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		TEST(exclusive_refuses_everybody),
 		TEST(shared_goes_with_shared_only),
+		TEST(an_earlier_session_may_write_still),
+		TEST(what_others_write_is_not_its_own),
 		TEST(a_wide_mapping_far_before_is_found),
 		TEST(what_is_about_to_go_asks_for_another_try),
 		TEST(of_many_that_go_some_are_looked_at),

@@ -75,6 +75,8 @@ unanswered() {
 	check "it serves again" serve_brick
 	check "it is asked to map, and does not answer" \
 		wait_for $LONG_S brick_did hold map
+	check "it says what it waits for" wait_for $LONG_S \
+		grep -q "does not answer to MAP" "$CTL/last_error"
 	rm /tmp/hold-map
 	check "it is asked once more: the disk is up" wait_for $LONG_S state_is up
 	check "it is written" dd if=/tmp/input of="$DISK" bs=1M oflag=direct \
