@@ -314,6 +314,8 @@ static void slow_down(const struct sim_fault *f)
 	uint32_t at = (uint32_t)(f->which % (2 * n_users + s->n_bricks));
 	uint64_t ns = slow_ns[(f->which >> SLOW_BIT) %
 			      (sizeof(slow_ns) / sizeof(slow_ns[0]))];
+	/* Who has not been answered waits for longer until he counts on its end. */
+	uint64_t stop_ns = f->ns % SIM_S;
 	struct sim_process *process;
 	struct sim_thread *thread;
 
@@ -329,11 +331,11 @@ static void slow_down(const struct sim_fault *f)
 			 : NULL;
 	sim_trace(process->name, "%s for %llu us",
 		  thread ? "stops a thread" : "is slow",
-		  (unsigned long long)(f->ns / SIM_US));
+		  (unsigned long long)((thread ? stop_ns : f->ns) / SIM_US));
 	if (thread) {
 		thread->until_stop =
 			1 + (uint32_t)((f->which >> WHERE_BIT) % STOPS_MAX);
-		thread->stop_ns = f->ns;
+		thread->stop_ns = stop_ns;
 		return;
 	}
 	process->slow_until_ns = sim.now_ns + f->ns;
