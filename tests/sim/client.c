@@ -528,8 +528,8 @@ static bool change_blocks(struct sim_client *c)
 	for (uint32_t b = 0; !rc && b < c->settings.n_blocks; b++)
 		if (chance(c, 400))
 			rc = free_blocks(c, b, 1);
-	/* It may still be carried out, as long as the session lives. */
-	if (rc == -ETIMEDOUT)
+	/* It may still be carried out, also when its session has been evicted. */
+	if (rc == -ETIMEDOUT || rc == -ECONNRESET)
 		return false;
 	rc = get_blocks(c);
 	while (rc == -EBUSY || rc == -EAGAIN || (rc == -ENOSPC && !c->ends)) {
