@@ -48,12 +48,6 @@ static uint64_t first_va(const struct sim_client *c)
 	return sim_client_va(c->number);
 }
 
-/* Spare blocks follow those with registers. */
-static uint32_t n_places(const struct sim_client *c)
-{
-	return c->settings.n_blocks + c->settings.n_spares;
-}
-
 static uint64_t va_of(const struct sim_client *c, uint32_t block)
 {
 	return first_va(c) + ((uint64_t)block << KFB_BLOCK_SHIFT);
@@ -312,7 +306,7 @@ static void check_asked(struct sim_client *c, const bool *is_there)
 /* Looks which of its blocks are there: 0 or a negative errno. */
 static int look_at_blocks(struct sim_client *c)
 {
-	uint64_t cursor = first_va(c), end = va_of(c, n_places(c));
+	uint64_t cursor = first_va(c), end = va_of(c, sim_client_n_places(c));
 	struct kfbrick_extent extents[BATCH];
 	bool is_there[SIM_PLACES] = { false };
 	const struct sim_brick *brick = c->brick;
@@ -326,7 +320,7 @@ static int look_at_blocks(struct sim_client *c)
 		n = kfbrick_list(c->k, KFBRICK_LIST_ALLOCATED, &cursor, extents,
 				 BATCH, NULL);
 		for (int i = 0; i < n; i++)
-			for (uint32_t b = 0; b < n_places(c); b++)
+			for (uint32_t b = 0; b < sim_client_n_places(c); b++)
 				if (va_of(c, b) - extents[i].va <
 				    extents[i].n_blocks << KFB_BLOCK_SHIFT) {
 					is_there[b] = true;
@@ -339,7 +333,7 @@ static int look_at_blocks(struct sim_client *c)
 		return n;
 	is_final &= !sim_brick_is_failing(brick) && brick->lives == life;
 	check_asked(c, is_there);
-	for (uint32_t b = 0; b < n_places(c); b++)
+	for (uint32_t b = 0; b < sim_client_n_places(c); b++)
 		check_block(c, b, is_there[b], is_final);
 	return 0;
 }
@@ -478,7 +472,7 @@ static bool change_spares(struct sim_client *c)
 	if (!c->settings.n_spares)
 		return true;
 	block = c->settings.n_blocks + (uint32_t)below(c, c->settings.n_spares);
-	while (block + n < n_places(c) && chance(c, 600) &&
+	while (block + n < sim_client_n_places(c) && chance(c, 600) &&
 	       c->blocks[block + n] == c->blocks[block])
 		n++;
 	is_new = c->blocks[block] == SIM_BLOCK_NONE;
@@ -674,7 +668,7 @@ static void forget(struct sim_client *c)
  */
 static void outlive_earlier(struct sim_client *c)
 {
-	for (uint32_t b = 0; b < n_places(c); b++) {
+	for (uint32_t b = 0; b < sim_client_n_places(c); b++) {
 		if (c->blocks[b] != SIM_BLOCK_UNKNOWN)
 			continue;
 		sim_sleep(sim.now_ns + 2 * c->settings.lease_ms * SIM_MS +

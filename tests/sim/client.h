@@ -165,6 +165,12 @@ static inline uint64_t sim_client_va(uint32_t number)
 	return (uint64_t)(number * SIM_PLACES) << KFB_BLOCK_SHIFT;
 }
 
+/* Its blocks: spare ones follow those with registers. */
+static inline uint32_t sim_client_n_places(const struct sim_client *client)
+{
+	return client->settings.n_blocks + client->settings.n_spares;
+}
+
 /* Of its session: enum kfb_client_state. */
 uint32_t sim_client_state(const struct sim_client *client);
 

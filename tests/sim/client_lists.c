@@ -89,8 +89,7 @@ void sim_client_check_quota(const struct sim_client *c, uint32_t n, int rc)
 			     c->name);
 	if (!quota)
 		return;
-	for (uint32_t b = 0; b < c->settings.n_blocks + c->settings.n_spares;
-	     b++) {
+	for (uint32_t b = 0; b < sim_client_n_places(c); b++) {
 		n_there += c->blocks[b] == SIM_BLOCK_THERE;
 		n_unknown += c->blocks[b] == SIM_BLOCK_UNKNOWN;
 	}

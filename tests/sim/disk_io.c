@@ -116,8 +116,7 @@ static bool may_be_without_memory(const struct sim_disk *d)
 		return false;
 	for (uint32_t i = 0; i < d->scene->n_clients; i++)
 		if (d->scene->clients[i].brick == brick)
-			n += d->scene->clients[i].settings.n_blocks +
-			     d->scene->clients[i].settings.n_spares;
+			n += sim_client_n_places(&d->scene->clients[i]);
 	for (uint32_t i = 0; i < d->scene->n_disks; i++)
 		if (d->scene->disks[i].brick == brick)
 			n += d->scene->disks[i].n_blocks;

@@ -314,10 +314,9 @@ static void slow_down(const struct sim_fault *f)
 	uint32_t at = (uint32_t)(f->which % (2 * n_users + s->n_bricks));
 	uint64_t ns = slow_ns[(f->which >> SLOW_BIT) %
 			      (sizeof(slow_ns) / sizeof(slow_ns[0]))];
-	/* Who has not been answered waits for longer until he counts on its end. */
-	uint64_t stop_ns = f->ns % SIM_S;
 	struct sim_process *process;
 	struct sim_thread *thread;
+	uint64_t for_ns;
 
 	if (at >= 2 * n_users)
 		process = &s->bricks[at - 2 * n_users].host.process;
@@ -329,16 +328,18 @@ static void slow_down(const struct sim_fault *f)
 	thread = f->which >> STOP_BIT & 1
 			 ? choose_thread(process, f->which >> THREAD_BIT)
 			 : NULL;
+	/* Who has not been answered waits for longer until he counts on its end. */
+	for_ns = thread ? f->ns % SIM_S : f->ns;
 	sim_trace(process->name, "%s for %llu us",
 		  thread ? "stops a thread" : "is slow",
-		  (unsigned long long)((thread ? stop_ns : f->ns) / SIM_US));
+		  (unsigned long long)(for_ns / SIM_US));
 	if (thread) {
 		thread->until_stop =
 			1 + (uint32_t)((f->which >> WHERE_BIT) % STOPS_MAX);
-		thread->stop_ns = stop_ns;
+		thread->stop_ns = for_ns;
 		return;
 	}
-	process->slow_until_ns = sim.now_ns + f->ns;
+	process->slow_until_ns = sim.now_ns + for_ns;
 	process->slow_ns = ns;
 }
 
@@ -523,11 +524,7 @@ static void due(struct sim_event *event)
 	struct sim_fault *f = sim_container_of(event, struct sim_fault, due);
 	struct sim_faults *all = &f->scene->faults;
 
-	if (f->state == SIM_ANY_STATE) {
-		strike(f);
-		return;
-	}
-	if (is_in_state(f)) {
+	if (f->state == SIM_ANY_STATE || is_in_state(f)) {
 		strike_in_time(f);
 		return;
 	}

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /*
- * Backoff with bounds and jitter, and leases on both sides.
+ * Backoff with bounds and jitter, and the lease of a client.
  */
 #include <setjmp.h>
 #include <stdarg.h>
