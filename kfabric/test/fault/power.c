@@ -103,25 +103,27 @@ int fault_power_init(struct fault_power *fp, const struct fault_power_cfg *cfg,
 	return 0;
 }
 
-/* ---- lines that were passed over in a pass ----------------------------- */
+/* ---- lines that a pass has left where they are -------------------------- */
 
-static __u32 fault_skip_bit(const struct fault_line *l)
+static __u32 *fault_kept_bucket(struct fault_power *fp,
+				const struct fault_line *l)
 {
 	__u64 h = l->space ^ (l->addr / FAULT_LINE);
 
-	return fault_random(&h) % FAULT_SKIP_BITS;
+	return &fp->kept[fault_random(&h) % FAULT_BUCKETS];
 }
 
-static void fault_skip_clear(struct fault_power *fp)
+static void fault_kept_clear(struct fault_power *fp)
 {
-	memset(fp->skip, 0, sizeof(fp->skip));
+	memset(fp->kept, 0xff, sizeof(fp->kept)); /* NONE */
 }
 
-static void fault_skip_add(struct fault_power *fp, const struct fault_line *l)
+static void fault_kept_add(struct fault_power *fp, __u32 i)
 {
-	__u32 bit = fault_skip_bit(l);
+	__u32 *bucket = fault_kept_bucket(fp, &fp->lines[i]);
 
-	fp->skip[bit / 8] |= 1U << (bit % 8);
+	fp->lines[i].next_kept = *bucket;
+	*bucket = i;
 }
 
 static _Bool fault_same_place(const struct fault_line *a,
@@ -130,19 +132,14 @@ static _Bool fault_same_place(const struct fault_line *a,
 	return a->space == b->space && a->addr == b->addr;
 }
 
-/* Was an earlier line of the same address passed over? */
-static _Bool fault_is_skipped(const struct fault_power *fp,
-			      const struct fault_queue *q, __u32 i,
-			      _Bool lost_only)
+/* Did the pass leave an earlier line of the same address? */
+static _Bool fault_is_kept(struct fault_power *fp, const struct fault_line *l)
 {
-	const struct fault_line *l = &fp->lines[i];
-	__u32 bit = fault_skip_bit(l), j;
+	__u32 i;
 
-	if (!(fp->skip[bit / 8] & (1U << (bit % 8))))
-		return 0;
-	for (j = q->head; j != i; j = fp->lines[j].next)
-		if (fault_same_place(&fp->lines[j], l) &&
-		    (!lost_only || fp->lines[j].lost))
+	for (i = *fault_kept_bucket(fp, l); i != NONE;
+	     i = fp->lines[i].next_kept)
+		if (fault_same_place(&fp->lines[i], l))
 			return 1;
 	return 0;
 }
@@ -186,15 +183,15 @@ static void fault_drain_once(struct fault_power *fp, struct fault_queue *q,
 	const _Bool ordered = fp->cfg.bug != FAULT_BUG_ADDRESS_ORDER;
 	__u32 i = q->head, prev = NONE, next;
 
-	fault_skip_clear(fp);
+	fault_kept_clear(fp);
 	for (; i != NONE; i = next) {
 		next = fp->lines[i].next;
-		if ((!ordered || !fault_is_skipped(fp, q, i, 0)) &&
+		if ((!ordered || !fault_is_kept(fp, &fp->lines[i])) &&
 		    fault_chance(&fp->rng, permille)) {
 			fault_unlink_line(fp, q, prev, i);
 			fault_line_leave(fp, i);
 		} else {
-			fault_skip_add(fp, &fp->lines[i]);
+			fault_kept_add(fp, i);
 			prev = i;
 		}
 	}
@@ -379,16 +376,16 @@ static void fault_cut_buffers(struct fault_power *fp, struct fault_queue *q)
 {
 	__u32 i;
 
-	fault_skip_clear(fp);
+	fault_kept_clear(fp);
 	for (i = q->head; i != NONE; i = fp->lines[i].next) {
 		struct fault_line *l = &fp->lines[i];
 
-		if (fault_is_skipped(fp, q, i, 1))
+		if (fault_is_kept(fp, l))
 			fault_lose_bytes(l, FULL_MASK);
 		else
 			fault_lose_bytes(l, fault_lost_of_buffer(fp));
 		if (l->lost)
-			fault_skip_add(fp, l);
+			fault_kept_add(fp, i);
 	}
 	fault_pass_on(fp, q);
 }

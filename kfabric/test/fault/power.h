@@ -37,10 +37,10 @@
 #include <linux/string.h>
 #include <linux/types.h>
 
-#define FAULT_LINE	64 /* bytes of a line */
-#define FAULT_ATOM	8 /* bytes that are written whole or not at all */
-#define FAULT_PERMILLE	1000
-#define FAULT_SKIP_BITS 1024
+#define FAULT_LINE     64 /* bytes of a line */
+#define FAULT_ATOM     8 /* bytes that are written whole or not at all */
+#define FAULT_PERMILLE 1000
+#define FAULT_BUCKETS  256 /* a power of two */
 
 /**
  * struct fault_line - (part of) a line
@@ -50,6 +50,7 @@
  * @lost: bit i: byte i was lost in a power cut or with its endpoint
  * @conn: connection that wrote it
  * @next: private
+ * @next_kept: private
  * @data: the bytes
  */
 struct fault_line {
@@ -59,6 +60,7 @@ struct fault_line {
 	__u64 lost;
 	__u32 conn;
 	__u32 next;
+	__u32 next_kept;
 	__u8 data[FAULT_LINE];
 };
 
@@ -109,7 +111,7 @@ struct fault_power_cfg {
  * @free: lines not in use
  * @cache: L
  * @out: lines to be popped
- * @skip: private to one pass over a queue
+ * @kept: private to one pass over a queue
  */
 struct fault_power {
 	struct fault_power_cfg cfg;
@@ -120,7 +122,7 @@ struct fault_power {
 	struct fault_queue free;
 	struct fault_queue cache;
 	struct fault_queue out;
-	__u8 skip[FAULT_SKIP_BITS / 8];
+	__u32 kept[FAULT_BUCKETS];
 };
 
 /**
