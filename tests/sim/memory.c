@@ -1,11 +1,14 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /*
- * Memory of processes: pieces of a few sizes, cut from one area for each.
+ * Memory of processes: pieces of a few sizes, cut from two areas for each.
  *
  * A piece begins with its size. Those that are free wait in a list of their
  * size. The begin of what is given, and of what was freed, is neither zero nor
  * what it was: who reads it uninitialized or too late finds the same in each world,
  * and who writes it too late is found when it is given again.
+ *
+ * Of what is large programs use little. It comes from an area of its own, most pages
+ * of which are never used: what must be zero there is made so page by page.
  */
 #include "memory.h"
 
@@ -16,14 +19,16 @@
 #include "oracle.h"
 #include "process.h"
 
-#define AREA_SHIFT  27
+#define AREA_SHIFT  30
 #define AREA_BYTES  (UINT64_C(1) << AREA_SHIFT)
+#define AREAS	    2 /* of a process: of small pieces, of large ones */
+#define PAGE	    4096
 #define HEAD_BYTES  64 /* keeps cache lines, and what is aligned to them */
 #define CLASS_SHIFT 6
-#define PAGE	    4096
-#define LARGE_BYTES \
-	(512U << 10) /* below it memset() is cheaper than page faults */
-#define CLASSES 21
+#define CLASSES	    21
+#define CLASS_LARGE 13 /* what is larger than 256 KiB */
+#define PAGES_MAX   ((UINT64_C(1) << (CLASS_SHIFT + CLASSES - 1)) / PAGE)
+#define PAGES_CHEAP 256
 /* The kernel's allocator has the same when it is debugged. */
 #define FILL_GIVEN 0x5a
 #define FILL_FREED 0x6b
@@ -35,16 +40,16 @@ struct piece {
 	struct piece *next;
 };
 
-struct area {
+struct memory {
 	uint32_t until_failure;
 	uint32_t n_to_fail;
 	uint32_t n_failures;
-	uint64_t used;
+	uint64_t used[AREAS];
 	struct piece *free[CLASSES];
 };
 
 static uint8_t *base;
-static struct area areas[SIM_PROCESSES_MAX];
+static struct memory memories[SIM_PROCESSES_MAX];
 
 void *__real_malloc(size_t len);
 void *__real_calloc(size_t n, size_t len);
@@ -52,6 +57,7 @@ void *__real_realloc(void *at, size_t len);
 void *__real_aligned_alloc(size_t alignment, size_t len);
 int __real_posix_memalign(void **out, size_t alignment, size_t len);
 void __real_free(void *at);
+int __real_mincore(void *at, size_t len, unsigned char *vec);
 void *__wrap_malloc(size_t len);
 void *__wrap_calloc(size_t n, size_t len);
 void *__wrap_realloc(void *at, size_t len);
@@ -74,50 +80,63 @@ void *sim_map(uint64_t at, uint64_t len)
 
 static void make_areas(void)
 {
-	base = sim_map(SIM_MEMORY_AT, SIM_PROCESSES_MAX * AREA_BYTES);
+	base = sim_map(SIM_MEMORY_AT, SIM_PROCESSES_MAX * AREAS * AREA_BYTES);
+}
+
+static bool is_large(uint32_t class)
+{
+	return class >= CLASS_LARGE;
+}
+
+/* The first byte of an area of a process. */
+static uint8_t *area_of(const struct memory *memory, bool large)
+{
+	return base +
+	       ((uint64_t)(memory - memories) * AREAS + large) * AREA_BYTES;
 }
 
 void sim_memory_forget(uint32_t process)
 {
-	memset(&areas[process], 0, sizeof(areas[process]));
+	memset(&memories[process], 0, sizeof(memories[process]));
 }
 
 void sim_memory_fail_after(uint32_t process, uint32_t allocations, uint32_t n)
 {
-	areas[process].until_failure = allocations;
-	areas[process].n_to_fail = n;
+	memories[process].until_failure = allocations;
+	memories[process].n_to_fail = n;
 }
 
-static bool is_short(struct area *area)
+static bool is_short(struct memory *memory)
 {
-	if (!area->until_failure || --area->until_failure)
+	if (!memory->until_failure || --memory->until_failure)
 		return false;
-	if (area->n_to_fail && --area->n_to_fail)
-		area->until_failure = 1;
+	if (memory->n_to_fail && --memory->n_to_fail)
+		memory->until_failure = 1;
 	return true;
 }
 
 uint32_t sim_memory_failures(uint32_t process)
 {
-	return areas[process].n_failures;
+	return memories[process].n_failures;
 }
 
-static struct area *own_area(void)
+static struct memory *own_memory(void)
 {
 	if (!sim_current)
 		return NULL;
 	if (!base)
 		make_areas();
-	return &areas[sim_current->process->number];
+	return &memories[sim_current->process->number];
 }
 
-static struct area *area_of(const void *at)
+/* Whose memory it is; NULL: nobody's in this world. */
+static struct memory *owner_of(const void *at)
 {
-	uintptr_t off = (uintptr_t)at - (uintptr_t)base;
+	uintptr_t area = ((uintptr_t)at - (uintptr_t)base) >> AREA_SHIFT;
 
-	if (!base || off >= SIM_PROCESSES_MAX * AREA_BYTES)
+	if (!base || area >= SIM_PROCESSES_MAX * AREAS)
 		return NULL;
-	return &areas[off >> AREA_SHIFT];
+	return &memories[area / AREAS];
 }
 
 static uint32_t class_of(size_t len)
@@ -139,14 +158,14 @@ static uint8_t *memory_of(struct piece *piece)
 	return (uint8_t *)piece + HEAD_BYTES;
 }
 
-static void fill(struct piece *piece, int with)
+static size_t filled_bytes(const struct piece *piece)
 {
 	size_t room = room_of(piece);
 
-	memset(memory_of(piece), with, room < FILL_BYTES ? room : FILL_BYTES);
+	return room < FILL_BYTES ? room : FILL_BYTES;
 }
 
-static void give_back(struct area *area, struct piece *piece)
+static void give_back(struct memory *memory, struct piece *piece)
 {
 	if (piece->is_free) {
 		sim_violated("memory of %zu bytes is freed twice",
@@ -154,52 +173,100 @@ static void give_back(struct area *area, struct piece *piece)
 		return;
 	}
 	piece->is_free = true;
-	fill(piece, FILL_FREED);
-	piece->next = area->free[piece->class];
-	area->free[piece->class] = piece;
+	memset(memory_of(piece), FILL_FREED, filled_bytes(piece));
+	piece->next = memory->free[piece->class];
+	memory->free[piece->class] = piece;
 }
 
-static struct piece *give_again(struct area *area, uint32_t class)
+static struct piece *take_free(struct memory *memory, uint32_t class)
 {
-	struct piece *piece = area->free[class];
-	size_t room = room_of(piece);
-	const uint8_t *at = memory_of(piece);
+	struct piece *piece = memory->free[class];
+	const uint8_t *at;
 
-	room = room < FILL_BYTES ? room : FILL_BYTES;
-	if (at[0] != FILL_FREED || memcmp(at, at + 1, room - 1) != 0)
+	if (!piece)
+		return NULL;
+	at = memory_of(piece);
+	if (at[0] != FILL_FREED ||
+	    memcmp(at, at + 1, filled_bytes(piece) - 1) != 0)
 		sim_violated("memory of %zu bytes is written after its end",
 			     room_of(piece));
-	area->free[class] = piece->next;
+	memory->free[class] = piece->next;
 	return piece;
 }
 
-static void *take(struct area *area, size_t len)
+static struct piece *take_new(struct memory *memory, uint32_t class)
+{
+	bool large = is_large(class);
+	uint64_t bytes = HEAD_BYTES + (UINT64_C(1) << (CLASS_SHIFT + class));
+	struct piece *piece;
+
+	if (large) /* it begins with a page */
+		bytes = (bytes + PAGE - 1) / PAGE * PAGE;
+	if (bytes > AREA_BYTES - memory->used[large])
+		return NULL;
+	piece = (void *)(area_of(memory, large) + memory->used[large]);
+	memory->used[large] += bytes;
+	piece->class = class;
+	return piece;
+}
+
+/*
+ * Of what is large programs use little. Those of its pages that were ever used are
+ * made zero, if they are few: page faults cost more.
+ */
+static void make_pages_zero(uint8_t *at, size_t n_pages)
+{
+	static unsigned char used[PAGES_MAX];
+	const unsigned char *page = used;
+	size_t n = 0;
+
+	if (__real_mincore(at, n_pages * PAGE, used))
+		sim_die("the system does not tell what memory is used");
+	while (n++ < PAGES_CHEAP) {
+		page = memchr(page, 1, used + n_pages - page);
+		if (!page)
+			return;
+		memset(at + (page - used) * PAGE, 0, PAGE);
+		page++;
+	}
+	if (madvise(at, n_pages * PAGE, MADV_DONTNEED))
+		sim_die("memory cannot be made zero");
+}
+
+static void make_zero(struct piece *piece, size_t len)
+{
+	uint8_t *at = memory_of(piece);
+	uint8_t *first = (uint8_t *)piece + PAGE;
+
+	if (!is_large(piece->class)) {
+		memset(at, 0, len);
+		return;
+	}
+	memset(at, 0, PAGE - HEAD_BYTES);
+	make_pages_zero(first, (len + HEAD_BYTES - 1) / PAGE);
+}
+
+static void *take(struct memory *memory, size_t len, bool zero)
 {
 	uint32_t class = class_of(len ? len : 1);
-	uint64_t bytes = HEAD_BYTES + (UINT64_C(1) << (CLASS_SHIFT + class));
 	struct piece *piece;
 
 	if (class >= CLASSES)
 		return NULL;
-	if (is_short(area)) {
+	if (is_short(memory)) {
 		sim_trace("memory", "%zu bytes are not there", len);
-		area->n_failures++;
+		memory->n_failures++;
 		errno = ENOMEM;
 		return NULL;
 	}
-	if (area->free[class]) {
-		piece = give_again(area, class);
-	} else {
-		if (bytes > AREA_BYTES - area->used)
-			return NULL;
-		piece = (void *)(base +
-				 ((uint64_t)(area - areas) << AREA_SHIFT) +
-				 area->used);
-		area->used += bytes;
-		piece->class = class;
-	}
+	piece = take_free(memory, class) ?: take_new(memory, class);
+	if (!piece)
+		return NULL;
 	piece->is_free = false;
-	fill(piece, FILL_GIVEN);
+	if (zero)
+		make_zero(piece, len);
+	else
+		memset(memory_of(piece), FILL_GIVEN, filled_bytes(piece));
 	return memory_of(piece);
 }
 
@@ -215,46 +282,29 @@ size_t sim_memory_room(const void *at)
 
 void *__wrap_malloc(size_t len)
 {
-	struct area *area = own_area();
+	struct memory *memory = own_memory();
 
-	return area ? take(area, len) : __real_malloc(len);
-}
-
-/* Of what is large programs use little: the system has it zero when they do. */
-static void *make_zero(uint8_t *at, size_t len)
-{
-	uintptr_t first = ((uintptr_t)at + PAGE - 1) & ~(uintptr_t)(PAGE - 1);
-	uintptr_t end = ((uintptr_t)at + len) & ~(uintptr_t)(PAGE - 1);
-
-	if (len < LARGE_BYTES)
-		return memset(at, 0, len);
-	memset(at, 0, first - (uintptr_t)at);
-	memset((void *)end, 0, (uintptr_t)at + len - end);
-	if (madvise((void *)first, end - first, MADV_DONTNEED))
-		sim_die("memory cannot be made zero");
-	return at;
+	return memory ? take(memory, len, false) : __real_malloc(len);
 }
 
 void *__wrap_calloc(size_t n, size_t len)
 {
-	struct area *area = own_area();
+	struct memory *memory = own_memory();
 	size_t bytes;
-	void *at;
 
-	if (!area)
+	if (!memory)
 		return __real_calloc(n, len);
 	if (__builtin_mul_overflow(n, len, &bytes))
 		return NULL;
-	at = take(area, bytes);
-	return at ? make_zero(at, bytes) : NULL;
+	return take(memory, bytes, true);
 }
 
 void __wrap_free(void *at)
 {
-	struct area *area = at ? area_of(at) : NULL;
+	struct memory *memory = at ? owner_of(at) : NULL;
 
-	if (area)
-		give_back(area, piece_of(at));
+	if (memory)
+		give_back(memory, piece_of(at));
 	else
 		__real_free(at);
 }
@@ -264,7 +314,7 @@ void *__wrap_realloc(void *at, size_t len)
 	size_t had;
 	void *to;
 
-	if (at && !area_of(at))
+	if (at && !owner_of(at))
 		return __real_realloc(at, len);
 	had = at ? room_of(piece_of(at)) : 0;
 	if (at && len <= had)
@@ -291,19 +341,20 @@ void *__wrap_reallocarray(void *at, size_t n, size_t len)
 /* Nobody who asks for more than a cache line looks whether it was given. */
 int __wrap_posix_memalign(void **out, size_t alignment, size_t len)
 {
-	struct area *area = own_area();
+	struct memory *memory = own_memory();
 
-	if (!area)
+	if (!memory)
 		return __real_posix_memalign(out, alignment, len);
-	*out = take(area, len);
+	*out = take(memory, len, false);
 	return *out ? 0 : ENOMEM;
 }
 
 void *__wrap_aligned_alloc(size_t alignment, size_t len)
 {
-	struct area *area = own_area();
+	struct memory *memory = own_memory();
 
-	return area ? take(area, len) : __real_aligned_alloc(alignment, len);
+	return memory ? take(memory, len, false)
+		      : __real_aligned_alloc(alignment, len);
 }
 
 void *sim_alloc(size_t len)

@@ -93,13 +93,14 @@ static struct area *free_area(void)
 	return NULL;
 }
 
-void *vmalloc(unsigned long len)
+static void *map_area(unsigned long len, bool zero)
 {
 	struct area *area = free_area();
 
 	if (!area || is_short(GFP_KERNEL))
 		return NULL;
-	area->memory = malloc(len + PAGE_SIZE);
+	area->memory =
+		zero ? calloc(1, len + PAGE_SIZE) : malloc(len + PAGE_SIZE);
 	if (!area->memory)
 		return NULL;
 	area->at = (u8 *)PAGE_ALIGN((uintptr_t)area->memory);
@@ -107,11 +108,14 @@ void *vmalloc(unsigned long len)
 	return area->at;
 }
 
+void *vmalloc(unsigned long len)
+{
+	return map_area(len, false);
+}
+
 void *vzalloc(unsigned long len)
 {
-	void *at = vmalloc(len);
-
-	return at ? memset(at, 0, len) : NULL;
+	return map_area(len, true);
 }
 
 void vfree(const void *at)
