@@ -5,7 +5,8 @@
  * A piece begins with its size. Those that are free wait in a list of their
  * size. The begin of what is given, and of what was freed, is neither zero nor
  * what it was: who reads it uninitialized or too late finds the same in each world,
- * and who writes it too late is found when it is given again.
+ * and who writes it too late is found when it is given again, or when its process
+ * ends.
  *
  * Of what is large programs use little. It comes from an area of its own, most pages
  * of which are never used: what must be zero there is made so page by page.
@@ -178,18 +179,31 @@ static void give_back(struct memory *memory, struct piece *piece)
 	memory->free[piece->class] = piece;
 }
 
-static struct piece *take_free(struct memory *memory, uint32_t class)
+static void look_at_free(struct piece *piece)
 {
-	struct piece *piece = memory->free[class];
-	const uint8_t *at;
+	const uint8_t *at = memory_of(piece);
 
-	if (!piece)
-		return NULL;
-	at = memory_of(piece);
 	if (at[0] != FILL_FREED ||
 	    memcmp(at, at + 1, filled_bytes(piece) - 1) != 0)
 		sim_violated("memory of %zu bytes is written after its end",
 			     room_of(piece));
+}
+
+void sim_memory_look(uint32_t process)
+{
+	for (uint32_t class = 0; class < CLASSES; class ++)
+		for (struct piece *piece = memories[process].free[class]; piece;
+		     piece = piece->next)
+			look_at_free(piece);
+}
+
+static struct piece *take_free(struct memory *memory, uint32_t class)
+{
+	struct piece *piece = memory->free[class];
+
+	if (!piece)
+		return NULL;
+	look_at_free(piece);
 	memory->free[class] = piece->next;
 	return piece;
 }

@@ -27,6 +27,9 @@ uint32_t sim_memory_failures(uint32_t process);
 /* How many bytes a piece of memory of a process has at least that begins there. */
 size_t sim_memory_room(const void *at);
 
+/* Is all that a process has freed as it was then? */
+void sim_memory_look(uint32_t process);
+
 /* All that a process had is free again. */
 void sim_memory_forget(uint32_t process);
 

@@ -242,4 +242,5 @@ void sim_process_kill(struct sim_process *process)
 		LIST_REMOVE(belonging, link);
 		belonging->drop(belonging);
 	}
+	sim_memory_look(process->number);
 }

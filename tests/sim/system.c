@@ -21,6 +21,7 @@
 int __wrap_clock_gettime(clockid_t id, struct timespec *ts);
 void __wrap_randombytes_buf(void *buf, size_t len);
 ssize_t __wrap_getrandom(void *buf, size_t len, unsigned int flags);
+uint32_t __wrap_randombytes_random(void);
 int __wrap_pthread_create(pthread_t *out, const pthread_attr_t *attr,
 			  void *(*main)(void *arg), void *arg);
 int __wrap_pthread_join(pthread_t thread, void **result);
@@ -57,6 +58,11 @@ void __wrap_randombytes_buf(void *buf, size_t len)
 
 	while (len--)
 		*to++ = (uint8_t)sim_below(256);
+}
+
+uint32_t __wrap_randombytes_random(void)
+{
+	return (uint32_t)sim_below(UINT64_C(1) << 32);
 }
 
 ssize_t __wrap_getrandom(void *buf, size_t len, unsigned int flags)
