@@ -185,6 +185,8 @@ static bool is_another_told(const struct sim_client *c,
 static void flush_done(struct sim_client *c, const struct sim_posted *p,
 		       int error)
 {
+	bool is_told;
+
 	sim_trace(c->name, "flush: %s", error ? strerror(-error) : "ok");
 	if (!error && p->was_untold && c->is_untold && !is_another_told(c, p))
 		sim_violated("%s: a flush has failed, and nobody is told",
@@ -195,10 +197,12 @@ static void flush_done(struct sim_client *c, const struct sim_posted *p,
 		c->n_flushes++;
 		return;
 	}
+	/* Also of what the brick has answered to somebody else since it was posted. */
+	is_told = p->may_be_told || c->is_untold;
 	c->is_untold = false;
 	sim_client_hear_losses(c);
 	/* A medium fails until brickd is started again, or it is of another flush. */
-	if (error == -EIO && c->n_losses == p->n_losses && !p->may_be_told &&
+	if (error == -EIO && c->n_losses == p->n_losses && !is_told &&
 	    !sim_brick_is_failing(c->brick) && p->life == c->brick->lives)
 		sim_violated("%s: a flush fails with EIO, and nothing is lost: "
 			     "%s",
