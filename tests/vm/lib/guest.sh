@@ -96,6 +96,10 @@ now_s() {
 	cut -d. -f1 /proc/uptime
 }
 
+now_cs() { # hundredths
+	cut -d' ' -f1 /proc/uptime | tr -d .
+}
+
 # All takes longer on the debug kernel: TIMEOUT is stretched likewise.
 TIMEOUT_FACTOR=1
 [ "$KIND" != debug ] || TIMEOUT_FACTOR=8

@@ -3,10 +3,6 @@
 # A brick on two networks, and a disk that knows both addresses. The network that the
 # disk is on is cut again and again under fio: it goes on by the other, and nobody is
 # told of an error. KFB_CUTS says how often; the pauses are printed.
-#
-# Both networks are tunnels over one wire (VXLAN: of a VLAN the kernel's RDMA core expects
-# tags that soft RoCE does not have); what goes down is the port of a bridge, for the
-# reason that kfbrick-cut has.
 # NEEDS: rdma nvdimm fio
 # MODULES: bridge dummy vxlan
 # KO: kfabric_core kfabric_verbs kfabric_tcp kfbrick
@@ -22,34 +18,6 @@ LEASE_S=20 # who does not answer is noticed in three eighths of it
 CUTS=${KFB_CUTS:-2}
 BRICK_IP=10.11.0.1
 SIZE_MIB=16
-NETS="10.11.0 10.12.0"
-
-own_host() {
-	if [ "$ROLE" = client ]; then echo 2; else echo 1; fi
-}
-
-# The shell's own ip knows no VXLAN.
-network() { # network N NET: a tunnel to the peer below a bridge, netN
-	/bin/ip link add "wire$1" type vxlan id "$1" remote "$(peer_ip)" \
-		dstport $((5000 + $1)) dev eth0 &&
-		ip link add "net$1" type bridge forward_delay 0 || return
-	for _port in "wire$1" "dummy$(($1 - 1))"; do
-		ip link set "$_port" mtu 4000 master "net$1" up || return
-	done
-	ip link set "net$1" mtu 4000 up &&
-		ip addr add "$2.$(own_host)/24" dev "net$1" || return
-	[ "$PROVIDER" != verbs ] || rxe_setup "rxe$1" "net$1"
-}
-
-networks_setup() {
-	modprobe -a bridge vxlan && modprobe dummy numdummies=2 || return
-	_n=0
-	for _net in $NETS; do
-		_n=$((_n + 1))
-		network $_n "$_net" || return
-	done
-	ip link set lo up && modprobe "kfabric_$PROVIDER"
-}
 
 server() {
 	dax=$(devdax_setup) || bail "a devdax namespace can be made"
@@ -62,23 +30,12 @@ server() {
 	check "brickd stops" stop_brick
 }
 
-network_in_use() {
-	case $(cat "$CTL/brick") in
-	*10.11.0.1*) echo 1 ;;
-	*) echo 2 ;;
-	esac
-}
-
 goes_on_by() { # goes_on_by NETWORK
-	[ "$(network_in_use)" = "$1" ] && state_is up
-}
-
-now_cs() {
-	cut -d' ' -f1 /proc/uptime | tr -d .
+	[ "$(network_of_disk)" = "$1" ] && state_is up
 }
 
 cut_once() { # the disk's network
-	_cut=$(network_in_use)
+	_cut=$(network_of_disk)
 	_since=$(now_cs)
 	ip link set "wire$_cut" down &&
 		wait_for $LONG_S goes_on_by $((3 - _cut)) && is_busy || return
