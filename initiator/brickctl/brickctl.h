@@ -26,7 +26,7 @@ enum ctl_exit {
 };
 
 /* Own options of one command, at most. */
-#define CTL_OPTIONS_MAX 13
+#define CTL_OPTIONS_MAX 15
 /* Values of the one option that may be given again, at most. */
 #define CTL_REPEATED_MAX 3
 /* Words of one command line that are not options, at most. */

@@ -72,7 +72,8 @@ void kfbk_say(struct kfbk_device *dev, const char *fmt, ...)
 
 	va_start(ap, fmt);
 	kfbk_lock(dev);
-	vsnprintf(dev->why, sizeof(dev->why), fmt, ap);
+	if (!dev->gives_up && !dev->keeps_why)
+		vsnprintf(dev->why, sizeof(dev->why), fmt, ap);
 	kfbk_unlock(dev);
 	va_end(ap);
 }

@@ -64,7 +64,10 @@ void kfbk_kick(struct kfbk_device *dev);
 void kfbk_queue_failed(struct kfbk_queue *q, int error);
 /* No more, now: every request fails. Context: process. */
 void kfbk_give_up(struct kfbk_device *dev);
-/* Words for people on the newest trouble. Context: any, dev->lock not held. */
+/*
+ * Words for people on the newest trouble, unless it has given up: why it has stays.
+ * Context: any, dev->lock not held.
+ */
 void kfbk_say(struct kfbk_device *dev, const char *fmt, ...) __printf(2, 3);
 
 /* Room for an address of the brick as a URL, with brackets around IPv6. */

@@ -360,7 +360,7 @@ int kfbrick_alloc(struct kfbrick *k, uint64_t va, uint64_t n_blocks);
  * 0 when no block is allocated and all were when the call began, else
  * -ECONNRESET. It is not asked again: the blocks may be another client's now. A
  * brick that has ended the session, and lives, may be freeing them yet: what LIST
- * shows is sure when that session's lease is over, or kfbrick_map() has them.
+ * shows is sure of those that kfbrick_map() has mapped since.
  *
  * Context: control call; blocks up to the timeout.
  * Return: 0, -EINVAL, -EACCES, -ENOENT (some not allocated), -EBUSY (mapped).

@@ -224,7 +224,7 @@ int kfbrick_free(struct kfbrick *k, uint64_t va, uint64_t n_blocks)
 	if (now)
 		return tell_unknown(
 			k, "free", va, n_blocks,
-			"blocks of it are allocated: it may be freeing them yet, or they are allocated again");
+			"blocks of it are allocated: it was not carried out, or is being so, or they are allocated again");
 	if (!is_absent(k, va, n_blocks))
 		return tell_unknown(k, "free", va, n_blocks,
 				    "it does not show whether they are there");

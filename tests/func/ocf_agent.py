@@ -136,7 +136,7 @@ class Agent(lab.FuncTest):
         self.attaches()
         self.act("start")
         self.assertEqual(self.calls("brickctl"), [[
-            "brickctl", "attach", "--quiet", "--brick=verbs://10.0.0.1", "--name=data",
+            "brickctl", "attach", "--quiet", "--wait-s=60", "--brick=verbs://10.0.0.1", "--name=data",
             "--base=0x0", "--size=10G", "--fail=io-error"]])
         self.act("start")
         self.assertEqual(self.calls("brickctl"), [])
@@ -177,17 +177,6 @@ class Agent(lab.FuncTest):
             self.does("attach", f"echo no such luck >&2; exit {failed}")
             self.assertIn("no such luck", self.act("start", status))
             self.assertEqual(len(self.calls("brickctl")), 1)
-        # Blocks that another node still has are waited for, for a while.
-        self.does("sleep", "")
-        self.does("attach", "echo busy: see brickctl list mapped, or so >&2; exit 1")
-        self.assertIn("busy", self.act("start", GENERIC))
-        self.assertGreater(len(self.calls("brickctl")), 10)
-        self.attaches()
-        self.does("then", (self.stub / "attach").read_text())
-        self.does("sleep", f"cp {self.stub}/then {self.stub}/attach")
-        self.does("attach", "echo busy: see brickctl list mapped, or so >&2; exit 1")
-        self.act("start")
-        self.assertEqual(len(self.calls("brickctl")), 2)
         self.clear()
         (self.root / "dev/kfbrick-control").unlink()
         self.does("attach", "echo run modprobe kfbrick >&2; exit 2")
@@ -277,7 +266,7 @@ class Agent(lab.FuncTest):
                  key_file=self.key, base="1T", size="512", queues=8, fail="never", reconnect_s=0,
                  retain_mb=65536, options="--thin  --map-cache 16G --sector=512")
         self.assertEqual(self.calls("brickctl"), [[
-            "brickctl", "attach", "--quiet", "--brick=verbs://10.0.0.1", "--address=10.1.0.1:7",
+            "brickctl", "attach", "--quiet", "--wait-s=60", "--brick=verbs://10.0.0.1", "--address=10.1.0.1:7",
             "--address=[fe80::1%eth0]", "--client=host-7", f"--key-file={self.key}", "--name=data",
             "--base=1T", "--size=512", "--fail=never", "--queues=8", "--reconnect-s=0",
             "--retain-mb=65536", "--thin", "--map-cache", "16G", "--sector=512"]])

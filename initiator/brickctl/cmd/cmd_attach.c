@@ -14,10 +14,12 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/param.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "initiator/brickctl/clock.h"
 #include "initiator/brickctl/cmd/attach.h"
 #include "initiator/lib/url.h"
 
@@ -27,6 +29,8 @@
 #define SECTOR_MAX  4096
 #define RETAIN_MAX  65536
 #define WHY_BYTES   512
+#define WAIT_MAX_S  86400
+#define PAUSE_MAX_S 5 /* between tries, after the first ones */
 
 enum {
 	OPT_BASE,
@@ -43,6 +47,7 @@ enum {
 	OPT_NAME,
 	OPT_RESIZE,
 	OPT_ADDRESS,
+	OPT_WAIT,
 };
 
 static const struct ctl_option options[] = {
@@ -67,6 +72,8 @@ static const struct ctl_option options[] = {
 	[OPT_RESIZE] = { "resize", 0, "DISK", "let an attached disk grow" },
 	[OPT_ADDRESS] = { "address", 0, "URL",
 			  "the brick's on another network; may be repeated" },
+	[OPT_WAIT] = { "wait-s", 0, "SECONDS",
+		       "wait for blocks that somebody else has mapped; 0" },
 	{ NULL },
 };
 
@@ -348,9 +355,58 @@ static int resize_disk(struct ctl *ctl, const struct ctl_args *args)
 	return show_answer(ctl, answer);
 }
 
+/* What a host that has gone without a word had is free when its lease is over. */
+static int order_until_free(struct ctl *ctl, const char *brick,
+			    const char *order, uint64_t wait_s,
+			    char answer[CTL_ANSWER_BYTES])
+{
+	const uint64_t until_ms = ctl_now_ms() + wait_s * MS_PER_S;
+	struct ctl_caught caught = { .error = 0 };
+	unsigned int pause_s = 1;
+	bool is_told = !wait_s;
+	int status;
+
+	for (;;) {
+		ctl->catching = &caught;
+		status = ctl_control(ctl, brick, order, answer);
+		ctl->catching = NULL;
+		if (!status)
+			return status;
+		if (caught.error != -EBUSY || ctl_now_ms() >= until_ms)
+			break;
+		if (!is_told)
+			fprintf(stderr,
+				"brickctl: attach: %s; waiting for up to %" PRIu64
+				" s\n",
+				caught.message, wait_s);
+		is_told = true;
+		sleep(pause_s);
+		pause_s = MIN(2 * pause_s, PAUSE_MAX_S);
+	}
+	return ctl_fail(ctl, status, caught.error, caught.next, "%s",
+			caught.message);
+}
+
+static int give_order(struct ctl *ctl, const struct ctl_args *args,
+		      const char *brick, const char *order)
+{
+	const char *wait = args->options[OPT_WAIT];
+	char answer[CTL_ANSWER_BYTES];
+	uint64_t wait_s = 0;
+	int status = CTL_DONE;
+
+	if (wait)
+		status = ctl_read_number(ctl, "--wait-s", wait, WAIT_MAX_S,
+					 &wait_s);
+	if (status)
+		return status;
+	ctl_load_driver();
+	status = order_until_free(ctl, brick, order, wait_s, answer);
+	return status ? status : show_answer(ctl, answer);
+}
+
 static int run_attach(struct ctl *ctl, const struct ctl_args *args)
 {
-	char answer[CTL_ANSWER_BYTES];
 	struct kfbl_url url;
 	char *text = NULL;
 	FILE *order;
@@ -379,12 +435,10 @@ static int run_attach(struct ctl *ctl, const struct ctl_args *args)
 		status = ctl_no_memory(ctl);
 	if (!status && len >= ORDER_BYTES)
 		status = ctl_usage(ctl, "that is too long for one order");
-	if (!status) {
-		ctl_load_driver();
-		status = ctl_control(ctl, url.text, text, answer);
-	}
+	if (!status)
+		status = give_order(ctl, args, url.text, text);
 	free(text);
-	return status ? status : show_answer(ctl, answer);
+	return status;
 }
 
 const struct ctl_command ctl_cmd_attach = {
@@ -400,7 +454,9 @@ const struct ctl_command ctl_cmd_attach = {
 		"takes. With --shared other hosts may attach the same blocks, as clients of the\n"
 		"same group, and nothing is allocated: the command alloc does that once, for all\n"
 		"of them. With --address the brick is looked for on another network, too, when\n"
-		"the disk's connections are lost.\n"
+		"the disk's connections are lost. Blocks that somebody else has mapped are waited\n"
+		"for with --wait-s: a host that has gone without a word has them until the brick's\n"
+		"lease is over.\n"
 		"\n"
 		"Example: brickctl attach verbs://10.0.0.1 --base 0x0 --size 10G",
 	.options = options,

@@ -214,8 +214,10 @@ static int kfbk_ask_mapping(struct mapping *m, u64 until_ms)
 		    kfbk_now_ms() >= until_ms)
 			return ret;
 		/* What it waits for from now on. */
-		if (ret == -ETIMEDOUT && m->call.core.in_mapping)
-			kfbk_say(m->dev, "%s", no_answer);
+		if (m->call.core.in_mapping)
+			kfbk_say(m->dev, "%s",
+				 ret == -ETIMEDOUT ? no_answer
+						   : kfbk_map_why(ret));
 		if (ret == -EAGAIN)
 			m->call.core.req.u.map.flags &= ~KFB_MAP_NOWAIT;
 		msleep(pause_ms);
@@ -331,7 +333,7 @@ const char *kfbk_map_why(int error)
 	case -EACCES:
 		return "it is outside this client's grants, or the client is in a group, whose disks are attached shared";
 	case -EBUSY:
-		return "somebody else has mapped blocks of it";
+		return "blocks of it are mapped: by somebody else, or by this host in a session whose lease is not over";
 	case -EBADE:
 		return "it is reserved for others: register this client's key first (brickctl reserve)";
 	case -EAGAIN:

@@ -174,6 +174,28 @@ busy() {
 	check "the other disk is detached" detach_disk "$_others"
 }
 
+has_said() { # has_said TEXT FILE
+	grep -qF -e "$1" "$2"
+}
+
+# Who has gone without a word has its blocks until its lease is over.
+waits() {
+	check "there are blocks" ctl alloc 96M+4 || exit
+	ctl map 96M+4 --rw --exclusive --hold 3600 >/tmp/hold.out 2>&1 &
+	check "somebody maps all of them" wait_for $LONG_S has_said REMOTE /tmp/hold.out
+	_holder=$(pidof brickctl)
+	check "who does not wait is refused" \
+		says "blocks of it are mapped" ctl attach --base 96M --size 4
+	ctl attach --base 96M --size 4 --wait-s 3600 \
+		>/tmp/waits.disk 2>/tmp/waits.err &
+	_waiter=$!
+	check "who waits says so" wait_for $LONG_S \
+		has_said "waiting for up to 3600 s" /tmp/waits.err
+	check "the other one is killed" kill -KILL "$_holder"
+	check "its blocks are a disk after that" wait $_waiter
+	check "which is detached" detach_disk "$(cat /tmp/waits.disk)"
+}
+
 taken() {
 	check "a disk with two blocks mapped is attached" attach_disk \
 		--size 16 --map-cache 2 || exit
@@ -209,7 +231,7 @@ discarded() {
 disk_setup "$LEASE"
 head -c 65536 /dev/urandom >/tmp/input
 head -c 65536 /dev/urandom >/tmp/other
-for part in ${KFB_PARTS:-late refused invalidate twice busy discarded taken}; do
+for part in ${KFB_PARTS:-late refused invalidate twice busy waits discarded taken}; do
 	$part
 done
 disk_end
