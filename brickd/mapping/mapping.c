@@ -283,18 +283,26 @@ int brick_mappings_conflict(const struct brick_mappings *all,
 }
 
 struct outlived {
-	struct obstacles in_the_way;
+	const struct brick_mappings *all;
 	const struct brick_session *mine;
-	const struct brick_holdings *holdings;
+	struct brick_span span;
+	int rc;
 };
 
+/* Of what this client has: others may have any number of handles there. */
 static bool look_at_own(const struct brick_interval *found, void *arg)
 {
 	const struct brick_mapping *m = found->owner;
 	struct outlived *o = arg;
+	size_t i;
 
-	return m->holdings != o->holdings || m->session == o->mine ||
-	       look_at_obstacle(found, &o->in_the_way);
+	if (m->session == o->mine || !(m->flags & KFB_MAP_RW))
+		return true;
+	i = brick_mapping_from(m, o->span.first);
+	if (i == m->n || m->handles[i].span.first >= o->span.end)
+		return true;
+	o->rc = o->all->is_ending(m->session) ? -EAGAIN : -EBUSY;
+	return o->rc == -EAGAIN;
 }
 
 int brick_mappings_outlived(const struct brick_mappings *all,
@@ -302,16 +310,11 @@ int brick_mappings_outlived(const struct brick_mappings *all,
 			    const struct brick_holdings *holdings,
 			    struct brick_span span)
 {
-	struct outlived o = {
-		.in_the_way = { .all = all, .left = ENDING_MAX },
-		.mine = mine,
-		.holdings = holdings,
-	};
+	struct outlived o = { .all = all, .mine = mine, .span = span };
 
 	if (holdings->n_sessions > 1)
-		brick_intervals_overlap(&all->by_block, BRICK_INTERVALS_RW,
-					span, look_at_own, &o);
-	return o.in_the_way.rc;
+		brick_holdings_list(holdings, 0, look_at_own, &o);
+	return o.rc;
 }
 
 /* Up to where a class has a block and those behind it; or has none of them. */
