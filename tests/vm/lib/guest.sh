@@ -185,6 +185,14 @@ die_and_boot() { # the runner kills this guest, and boots it once more
 
 # --- the other guest
 
+freeze_peer() { # the runner stops it, as soon as it sees this
+	echo "@freeze"
+}
+
+thaw_peer() {
+	echo "@thaw"
+}
+
 net_setup() { # eth0 up with this role's address
 	modprobe virtio_pci && modprobe virtio_net || return
 	wait_for 10 test -e /sys/class/net/eth0 || return

@@ -26,6 +26,8 @@ END_GRACE_S = 5
 DONE_MARK = b"@done"
 # What a case prints to be killed with its guest, which is booted once more.
 AGAIN_MARK = b"@again"
+# What it prints to have the other guest of its pair stopped, and let go on.
+FREEZE_MARK, THAW_MARK = "@freeze", "@thaw"
 # What a kernel says last when its system was shut down for a reboot.
 RESTART_MARK = b"reboot: Restarting system"
 HOTPLUG = ",slots=8,maxmem=64G"
@@ -186,6 +188,7 @@ class Guest:
         self.log = self.folder / f"{role}.dmesg"
         self.errors = self.folder / f"{role}.qemu"
         self.process = None
+        self.is_frozen = False
         self.earlier = []
         ports = [self.console, self.tap, self.log]
         self.command = list(command)
@@ -231,6 +234,14 @@ class Guest:
         if not self.alive():
             return True
         return self.ends_with(DONE_MARK) and self.paired
+
+    def freeze_if_asked(self, peer):
+        """Stop the other guest, or let it go on, if this one's case says so."""
+        wanted = self.count(FREEZE_MARK) > self.count(THAW_MARK)
+        if wanted == peer.is_frozen or not peer.alive():
+            return
+        peer.process.send_signal(signal.SIGSTOP if wanted else signal.SIGCONT)
+        peer.is_frozen = wanted
 
     def again_if_asked(self):
         """Kill the guest and boot it once more, if its case says so."""

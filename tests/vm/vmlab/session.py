@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """One boot: builds the initramfs of a group of cases, runs it, collects."""
+import itertools
 import json
 import os
 import pathlib
@@ -309,6 +310,8 @@ def wait_for_end(guests, limit_s, heard):
                 return
         for one in guests:
             one.again_if_asked()
+        for one, peer in itertools.permutations(guests, 2):
+            one.freeze_if_asked(peer)
         heard.look(guests)
         time.sleep(POLL_S)
 
