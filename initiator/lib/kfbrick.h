@@ -28,9 +28,10 @@
  * can be lost on the way: the outcome of an ALLOC or FREE; a mapping whose
  * blocks have changed hands (-ESTALE, until it is unmapped); and completed
  * writes that were not flushed (kfbrick_losses()). And where several clients
- * write to the same bytes through SHARED mappings, a write that is posted again
- * may land twice, the second time over what another client has written meanwhile:
- * such clients lock what they write, or use no reconnect_ms.
+ * write to the same bytes through SHARED mappings, or several programs of one
+ * client (without names they all are one) have a block in turn, a write that is
+ * posted again may land twice, the second time over what another one has written
+ * meanwhile: such clients lock what they write, or use no reconnect_ms.
  *
  * A brick gives a session a lease. Any control call renews it, and so does
  * kfbrick_poll(), which sends a ping when half of it has passed. The library

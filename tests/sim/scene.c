@@ -227,8 +227,12 @@ static void add_client(struct sim_scene *s, uint32_t i, uint64_t *dice,
 	c.is_tcp = brick->settings.is_tcp;
 	c.is_nameless = brick->settings.is_open;
 	c.sharing = sharing;
-	/* What is posted again, or copied, is for who writes alone. */
-	if (sharing == SIM_SHARES)
+	/*
+	 * What is posted again, or copied, is for who writes alone. Those without
+	 * names are one client, whose turns the brick cannot tell apart.
+	 */
+	if (sharing == SIM_SHARES ||
+	    (sharing == SIM_TAKES_TURNS && c.is_nameless))
 		c.reconnect_ms = 0;
 	c.retains &= sharing == SIM_SHARES_NOTHING;
 	sim_client_init(&s->clients[i], CLIENTS_AT + i, i, &c,
