@@ -94,6 +94,7 @@ leave() {
 		--reconnect-s 600 || exit
 	check "the brick is killed" kill_brick
 	touch /tmp/hold-map
+	: >$BRICK_LOG
 	check "it serves again" serve_brick
 	check "it is asked to map, and does not answer" \
 		wait_for $LONG_S brick_did hold map
@@ -102,7 +103,8 @@ leave() {
 	detach_disk &
 	check "the disk is detached" wait_for 60 is_over $!
 	check "its session has ended" wait_for 20 \
-		grep -q 'ends: disconnect' $BRICK_LOG
+		grep -q 'ends: disconnect' $BRICK_LOG ||
+		diag "$(cat $BRICK_LOG)"
 	check "the brick is killed once more" kill_brick
 	check "it serves" serve_brick
 }

@@ -4,7 +4,8 @@
 # another network, and has written the same blocks again: which of them then are what they
 # were? The same cuts under a disk of kfbrick, of which none may go back, and under
 # nvme-rdma with the kernel's native multipath beside it, whose counts are printed.
-# KFB_CUTS says how often for each of KFB_DELAYS, in seconds.
+# KFB_CUTS says how often for each of KFB_DELAYS, in seconds; KFB_NVME_OPTIONS are more of
+# those of nvme's connections, such as keep_alive_tmo=30.
 #
 # What is held back is all that the client sends on that network, by netem: as by a switch
 # whose queue is stuck, or a host that is stopped below its network's card. nvme has its
@@ -26,6 +27,7 @@ DELAYS=${KFB_DELAYS:-4 6 8 20}
 BLOCKS="0 1 2 3 4 5 6 7"
 BRICK_IP=10.11.0.1
 NVME_PORT=4420
+NVME_OPTIONS=nr_io_queues=1,reconnect_delay=2${KFB_NVME_OPTIONS:+,$KFB_NVME_OPTIONS}
 
 server() {
 	dax=$(devdax_setup) || bail "a devdax namespace can be made"
@@ -133,7 +135,8 @@ cut_again_and_again() { # cut_again_and_again SIDE DELAY
 	check "$1, $2 s: all blocks are as somebody wrote them" \
 		test $n_other -eq 0
 	diag "$1, held back for $2 s: $n_stale of $((CUTS * 8)) blocks went back;" \
-		"in $n_before of $CUTS cuts the newer ones were durable before;" \
+		"in $n_before of $CUTS cuts the newer ones were durable before any of" \
+		"it came;" \
 		"ms until the disk went on:" \
 		"$(sort -n "/tmp/pauses.$1.$2" | paste -sd' ')"
 	n_stale_all=$((n_stale_all + n_stale))
@@ -157,9 +160,9 @@ client() {
 	check "a disk is attached" attach_disk --size 4M --queues 1 \
 		--reconnect-s 600 --address 10.12.0.1 || return
 	check "nvme is there by one network" nvme_connect rdma 10.11.0.1 \
-		$NVME_PORT disk,nr_io_queues=1,reconnect_delay=2 || return
+		$NVME_PORT "disk,$NVME_OPTIONS" || return
 	check "and by the other" nvme_connect rdma 10.12.0.1 \
-		$NVME_PORT disk,nr_io_queues=1,reconnect_delay=2 || return
+		$NVME_PORT "disk,$NVME_OPTIONS" || return
 	check "they are one disk" wait_for 30 test -b /dev/nvme0n1 || return
 	diag "nvme goes by $(cat /sys/class/nvme-subsystem/nvme-subsys0/iopolicy)," \
 		"keep-alive $(cat /sys/class/nvme/nvme0/kato) s"
