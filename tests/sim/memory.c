@@ -14,8 +14,10 @@
 #include "memory.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/types.h>
 
 #include "oracle.h"
 #include "process.h"
@@ -30,6 +32,8 @@
 #define CLASS_LARGE 13 /* what is larger than 256 KiB */
 #define PAGES_MAX   ((UINT64_C(1) << (CLASS_SHIFT + CLASSES - 1)) / PAGE)
 #define PAGES_CHEAP 256
+/* Present, or swapped: proc_pid_pagemap(5). */
+#define PAGE_USED (UINT64_C(3) << 62)
 /* The kernel's allocator has the same when it is debugged. */
 #define FILL_GIVEN 0x5a
 #define FILL_FREED 0x6b
@@ -58,7 +62,8 @@ void *__real_realloc(void *at, size_t len);
 void *__real_aligned_alloc(size_t alignment, size_t len);
 int __real_posix_memalign(void **out, size_t alignment, size_t len);
 void __real_free(void *at);
-int __real_mincore(void *at, size_t len, unsigned char *vec);
+int __real_open64(const char *path, int flags, ...);
+ssize_t __real_pread64(int fd, void *to, size_t len, off_t off);
 void *__wrap_malloc(size_t len);
 void *__wrap_calloc(size_t n, size_t len);
 void *__wrap_realloc(void *at, size_t len);
@@ -224,26 +229,37 @@ static struct piece *take_new(struct memory *memory, uint32_t class)
 	return piece;
 }
 
+/* Which pages were ever used, also those that have been swapped out since. */
+static void read_pagemap(const uint8_t *at, size_t n_pages,
+			 uint64_t map[PAGES_MAX])
+{
+	static int fd = -1;
+	ssize_t len = (ssize_t)(n_pages * sizeof(*map));
+
+	if (fd < 0)
+		fd = __real_open64("/proc/self/pagemap", O_RDONLY | O_CLOEXEC);
+	if (__real_pread64(fd, map, (size_t)len,
+			   (off_t)((uintptr_t)at / PAGE * sizeof(*map))) != len)
+		sim_die("the system does not tell what memory is used");
+}
+
 /*
  * Of what is large programs use little. Those of its pages that were ever used are
  * made zero, if they are few: page faults cost more.
  */
 static void make_pages_zero(uint8_t *at, size_t n_pages)
 {
-	static unsigned char used[PAGES_MAX];
-	const unsigned char *page = used;
+	static uint64_t map[PAGES_MAX];
 	size_t n = 0;
 
-	if (__real_mincore(at, n_pages * PAGE, used))
-		sim_die("the system does not tell what memory is used");
-	while (n++ < PAGES_CHEAP) {
-		page = memchr(page, 1, used + n_pages - page);
-		if (!page)
-			return;
-		memset(at + (page - used) * PAGE, 0, PAGE);
-		page++;
+	read_pagemap(at, n_pages, map);
+	for (size_t i = 0; i < n_pages && n <= PAGES_CHEAP; i++) {
+		if (!(map[i] & PAGE_USED))
+			continue;
+		memset(at + i * PAGE, 0, PAGE);
+		n++;
 	}
-	if (madvise(at, n_pages * PAGE, MADV_DONTNEED))
+	if (n > PAGES_CHEAP && madvise(at, n_pages * PAGE, MADV_DONTNEED))
 		sim_die("memory cannot be made zero");
 }
 
