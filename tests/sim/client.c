@@ -198,7 +198,7 @@ static void flush_done(struct sim_client *c, const struct sim_posted *p,
 		return;
 	}
 	/* Also of what the brick has answered to somebody else since it was posted. */
-	is_told = p->may_be_told || c->is_untold;
+	is_told = p->may_be_told || (c->is_untold && c->is_owed);
 	c->is_untold = false;
 	sim_client_hear_losses(c);
 	/* A medium fails until brickd is started again, or it is of another flush. */

@@ -104,6 +104,7 @@ struct sim_posted {
  * @is_stale: an access was refused: it has to map anew
  * @unanswered: the event of the world in which it gave a request up
  * @is_untold: nobody has been told of a flush that has failed
+ * @is_owed: of those answers one was to nobody who waited for it
  * @has_accepted: losses, and no flush has failed since
  * @asked: blocks of the newest ALLOC or FREE
  * @call: what it waits in, for the story
@@ -139,6 +140,7 @@ struct sim_client {
 	bool is_stale;
 	uint64_t unanswered;
 	bool is_untold;
+	bool is_owed;
 	bool has_accepted;
 	uint32_t asked;
 	uint32_t n_asked;

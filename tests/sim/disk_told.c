@@ -35,23 +35,38 @@ static void machine_hears(enum kfb_status status)
 	}
 }
 
-static void client_hears(enum kfb_status status)
+static struct sim_client *client_of_process(void)
 {
-	for (uint32_t i = 0; i < the_scene->n_clients; i++) {
-		struct sim_client *c = &the_scene->clients[i];
+	for (uint32_t i = 0; i < the_scene->n_clients; i++)
+		if (&the_scene->clients[i].host.process == sim_current->process)
+			return &the_scene->clients[i];
+	return NULL;
+}
 
-		if (&c->host.process == sim_current->process)
-			c->is_untold |= status == KFB_ST_IO;
+/* Who waited for the answer is told by it; else the next flush has to be. */
+static void client_hears(struct kfb_initiator_queue *q,
+			 const struct kfb_outcome *outcome)
+{
+	struct sim_client *c = client_of_process();
+
+	if (c && outcome->status == KFB_ST_IO) {
+		c->is_owed &= c->is_untold;
+		c->is_untold = true;
 	}
+	__real_kfb_initiator_flush_answered(q, outcome);
+	if (c && q->initiator->untold_error)
+		c->is_owed = true;
 }
 
 void __wrap_kfb_initiator_flush_answered(struct kfb_initiator_queue *q,
 					 const struct kfb_outcome *outcome)
 {
-	if (outcome->status && sim_current->process->has_kernel)
+	if (outcome->status && !sim_current->process->has_kernel) {
+		client_hears(q, outcome);
+		return;
+	}
+	if (outcome->status)
 		machine_hears(outcome->status);
-	else if (outcome->status)
-		client_hears(outcome->status);
 	__real_kfb_initiator_flush_answered(q, outcome);
 }
 

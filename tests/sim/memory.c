@@ -293,10 +293,9 @@ static void *take(struct memory *memory, size_t len, bool zero)
 	if (!piece)
 		return NULL;
 	piece->is_free = false;
+	memset(memory_of(piece), FILL_GIVEN, filled_bytes(piece));
 	if (zero)
 		make_zero(piece, len);
-	else
-		memset(memory_of(piece), FILL_GIVEN, filled_bytes(piece));
 	return memory_of(piece);
 }
 
