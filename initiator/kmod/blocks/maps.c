@@ -346,6 +346,8 @@ const char *kfbk_map_why(int error)
 		return "a limit of the brick is reached";
 	case -ENOMEM:
 		return "the brick has no memory for that";
+	case -ESHUTDOWN:
+		return "the brick is stopping";
 	case -EPROTO:
 		return "the brick answered something else";
 	case -ECONNRESET:

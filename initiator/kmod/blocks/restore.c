@@ -54,7 +54,10 @@ static int kfbk_restore_blocks(struct kfbk_device *dev)
 static void kfbk_restore_failed(struct kfbk_device *dev, u64 session_id,
 				int error)
 {
-	kfbk_say(dev, "blocks cannot be mapped again: %s", kfbk_map_why(error));
+	const char *why = kfbk_map_why(error);
+
+	kfbk_say(dev, "blocks cannot be mapped again: %s",
+		 why ?: fi_strerror(error));
 	kfbk_lock(dev);
 	if (session_id == dev->core.client.session_id) {
 		dev->keeps_why = true;
