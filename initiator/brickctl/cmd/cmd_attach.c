@@ -363,7 +363,7 @@ static int order_until_free(struct ctl *ctl, const char *brick,
 	const uint64_t until_ms = ctl_now_ms() + wait_s * MS_PER_S;
 	struct ctl_caught caught = { .error = 0 };
 	unsigned int pause_s = 1;
-	bool is_told = !wait_s;
+	bool is_told = !wait_s || ctl->json;
 	int status;
 
 	for (;;) {
