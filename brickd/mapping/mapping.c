@@ -261,12 +261,17 @@ struct obstacles {
 	int left;
 };
 
+static int refusal_by(const struct brick_mappings *all,
+		      const struct brick_mapping *in_the_way)
+{
+	return all->is_ending(in_the_way->session) ? -EAGAIN : -EBUSY;
+}
+
 static bool look_at_obstacle(const struct brick_interval *found, void *arg)
 {
-	const struct brick_mapping *m = found->owner;
 	struct obstacles *o = arg;
 
-	o->rc = o->all->is_ending(m->session) ? -EAGAIN : -EBUSY;
+	o->rc = refusal_by(o->all, found->owner);
 	return o->rc == -EAGAIN && --o->left;
 }
 
@@ -301,7 +306,7 @@ static bool look_at_own(const struct brick_interval *found, void *arg)
 	i = brick_mapping_from(m, o->span.first);
 	if (i == m->n || m->handles[i].span.first >= o->span.end)
 		return true;
-	o->rc = o->all->is_ending(m->session) ? -EAGAIN : -EBUSY;
+	o->rc = refusal_by(o->all, m);
 	return o->rc == -EAGAIN;
 }
 

@@ -33,6 +33,10 @@ configure_hosts() {
 	} >>"$BRICK_CONF"
 }
 
+watch() { # as the fencer
+	brickctl_as watch 60 "$@"
+}
+
 install_agent() { # install_agent FILE WHERE: one of those that are made when installed
 	{
 		echo "#!/bin/dash"

@@ -21,10 +21,6 @@ ctl() { # as this guest
 	brickctl_as "$NAME" 60 "$@"
 }
 
-watch() { # as the fencer
-	brickctl_as watch 60 "$@"
-}
-
 attach_shared() {
 	attach_disk --shared --size $SIZE --queues 2 --reconnect-s 600 "$@"
 }

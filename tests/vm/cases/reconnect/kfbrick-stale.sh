@@ -139,18 +139,16 @@ cut_again_and_again() { # cut_again_and_again SIDE DELAY
 		"it came;" \
 		"ms until the disk went on:" \
 		"$(sort -n "/tmp/pauses.$1.$2" | paste -sd' ')"
-	n_stale_all=$((n_stale_all + n_stale))
-	n_before_all=$((n_before_all + n_before))
 }
 
 both_sides() {
 	for _delay in $DELAYS; do
 		DEVICE=$DISK
 		cut_again_and_again kfbrick "$_delay" || return
+		n_kfbrick_stale=$((n_kfbrick_stale + n_stale))
+		n_kfbrick_before=$((n_kfbrick_before + n_before))
 		DEVICE=/dev/nvme0n1
-		n_kept=$n_stale_all n_kept_before=$n_before_all
 		cut_again_and_again nvme "$_delay" || return
-		n_stale_all=$n_kept n_before_all=$n_kept_before
 	done
 }
 
@@ -166,11 +164,11 @@ client() {
 	check "they are one disk" wait_for 30 test -b /dev/nvme0n1 || return
 	diag "nvme goes by $(cat /sys/class/nvme-subsystem/nvme-subsys0/iopolicy)," \
 		"keep-alive $(cat /sys/class/nvme/nvme0/kato) s"
-	n_stale_all=0 n_before_all=0
+	n_kfbrick_stale=0 n_kfbrick_before=0
 	both_sides
-	check "no block of kfbrick's disk went back" test $n_stale_all -eq 0
+	check "no block of kfbrick's disk went back" test $n_kfbrick_stale -eq 0
 	check "it went on before what was held back arrived" \
-		test $n_before_all -gt 0
+		test $n_kfbrick_before -gt 0
 	nvme_end
 	check "it is detached" detach_disk
 	check "the driver unloads" rmmod kfbrick
