@@ -6,6 +6,7 @@
  */
 #include "scene.h"
 #include "initiator/core/kfb_initiator_priv.h"
+#include "initiator/lib/internal.h"
 #include "proto/kfb_err.h"
 
 static struct sim_scene *the_scene;
@@ -43,6 +44,28 @@ static struct sim_client *client_of_process(void)
 	return NULL;
 }
 
+/* They are told by the answer, however many they are, and by whichever life of brickd. */
+static void tell_those_who_wait(struct kfb_initiator_queue *q, uint64_t id)
+{
+	struct kfb_ring *at, *after;
+
+	kfb_ring_for_each(at, after, &q->initiator->flushes) {
+		struct kfb_initiator_flush *flush =
+			kfb_container_of(at, struct kfb_initiator_flush, node);
+		struct kfbl_op *op =
+			kfb_container_of(flush, struct kfbl_op, flush);
+		struct sim_posted *p;
+
+		/* The core's own, and calls that wait. */
+		if (flush == &q->initiator->retain.flush || op->internal)
+			continue;
+		p = op->context;
+		if (flush->ticket.waiting & 1U << q->index &&
+		    flush->ticket.op[q->index] == id)
+			p->may_be_told = true;
+	}
+}
+
 /* Who waited for the answer is told by it; else the next flush has to be. */
 static void client_hears(struct kfb_initiator_queue *q,
 			 const struct kfb_outcome *outcome)
@@ -52,6 +75,7 @@ static void client_hears(struct kfb_initiator_queue *q,
 	if (c && outcome->status == KFB_ST_IO) {
 		c->is_owed &= c->is_untold;
 		c->is_untold = true;
+		tell_those_who_wait(q, q->flush_ids[outcome->slot]);
 	}
 	__real_kfb_initiator_flush_answered(q, outcome);
 	if (c && q->initiator->untold_error)
