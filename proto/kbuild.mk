@@ -12,6 +12,7 @@ kfb-proto-objs := \
 	kfb_medium.o \
 	kfb_ops.o \
 	kfb_path.o \
+	kfb_rate.o \
 	kfb_scheme.o \
 	kfb_session.o \
 	kfb_slot.o \

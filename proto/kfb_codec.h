@@ -17,6 +17,7 @@
 #define KFB_CODEC_H
 
 #include <linux/types.h>
+#include "kfb_rate.h"
 #include "kfb_wire.h"
 
 struct kfb_hello {
@@ -99,6 +100,7 @@ struct kfb_info {
 	__u64 alloc_max_blocks;
 	__u32 quota_blocks; /* 0 without KFB_INFO_QUOTA, as owned_blocks */
 	__u32 owned_blocks;
+	struct kfb_rate rate; /* 0 without KFB_INFO_RATE */
 };
 
 struct kfb_range {
@@ -222,6 +224,7 @@ struct kfb_event {
 	__u32 deadline_ms;
 	__u32 cause; /* KFB_EVICTED_*; 0 in other kinds */
 	__u32 uid; /* of who ordered it; 0 with other causes than ORDER */
+	struct kfb_rate rate; /* of RATE; not set: there is none any more */
 };
 
 /**

@@ -91,6 +91,11 @@ static void kfb_reply_auth_put(const struct kfb_reply *reply, __u8 *body)
 	}
 }
 
+static __u32 kfb_reply_info_count(const struct kfb_reply *reply)
+{
+	return reply->u.info.flags & KFB_INFO_RATE ? 1 : 0;
+}
+
 static _Bool kfb_reply_info_ok(const struct kfb_reply *reply)
 {
 	const struct kfb_info *info = &reply->u.info;
@@ -109,6 +114,9 @@ static _Bool kfb_reply_info_ok(const struct kfb_reply *reply)
 	if (!(info->flags & KFB_INFO_QUOTA) &&
 	    (info->quota_blocks || info->owned_blocks))
 		return 0;
+	if (!(info->flags & KFB_INFO_RATE) != !kfb_rate_is_set(&info->rate) ||
+	    !kfb_rate_ok(&info->rate))
+		return 0;
 	return info->medium != 0 && info->medium <= KFB_MEDIUM_LAST;
 }
 
@@ -117,6 +125,7 @@ static int kfb_reply_info_get(const __u8 *body, __u32 len,
 {
 	struct kfb_info *info = &reply->u.info;
 	struct kfb_wire_info_reply w;
+	struct kfb_wire_rate rate;
 
 	memcpy(&w, body, sizeof(w));
 	memcpy(info->brick_uuid, w.brick_uuid, KFB_UUID_BYTES);
@@ -140,6 +149,16 @@ static int kfb_reply_info_get(const __u8 *body, __u32 len,
 	info->alloc_max_blocks = kfb_get_le64(&w.alloc_max_blocks);
 	info->quota_blocks = kfb_get_le32(&w.quota_blocks);
 	info->owned_blocks = kfb_get_le32(&w.owned_blocks);
+	if (len != sizeof(w) + kfb_reply_info_count(reply) * sizeof(rate))
+		return -EBADMSG;
+	info->rate = (struct kfb_rate){ 0 };
+	if (!kfb_reply_info_count(reply))
+		return 0;
+	memcpy(&rate, body + sizeof(w), sizeof(rate));
+	if (kfb_get_le32(&rate.reserved))
+		return -EBADMSG;
+	info->rate.bytes_per_s = kfb_get_le64(&rate.bytes_per_s);
+	info->rate.ops_per_s = kfb_get_le32(&rate.ops_per_s);
 	return 0;
 }
 
@@ -147,6 +166,7 @@ static void kfb_reply_info_put(const struct kfb_reply *reply, __u8 *body)
 {
 	const struct kfb_info *info = &reply->u.info;
 	struct kfb_wire_info_reply w;
+	struct kfb_wire_rate rate;
 
 	memset(&w, 0, sizeof(w));
 	memcpy(w.brick_uuid, info->brick_uuid, KFB_UUID_BYTES);
@@ -171,6 +191,12 @@ static void kfb_reply_info_put(const struct kfb_reply *reply, __u8 *body)
 	kfb_put_le32(&w.quota_blocks, info->quota_blocks);
 	kfb_put_le32(&w.owned_blocks, info->owned_blocks);
 	memcpy(body, &w, sizeof(w));
+	if (!kfb_reply_info_count(reply))
+		return;
+	memset(&rate, 0, sizeof(rate));
+	kfb_put_le64(&rate.bytes_per_s, info->rate.bytes_per_s);
+	kfb_put_le32(&rate.ops_per_s, info->rate.ops_per_s);
+	memcpy(body + sizeof(w), &rate, sizeof(rate));
 }
 
 static __u32 kfb_reply_map_count(const struct kfb_reply *reply)
@@ -479,9 +505,14 @@ static _Bool kfb_reply_event_ok(const struct kfb_reply *reply)
 		return 0;
 	if (event->kind == KFB_EVENT_EVICTED)
 		return event->cause && !event->va && !event->n_blocks &&
-		       !event->mapping_id &&
+		       !event->mapping_id && !kfb_rate_is_set(&event->rate) &&
 		       (event->cause == KFB_EVICTED_ORDER || !event->uid);
 	if (event->cause || event->uid)
+		return 0;
+	if (event->kind == KFB_EVENT_RATE)
+		return !event->va && !event->n_blocks && !event->mapping_id &&
+		       !event->deadline_ms && kfb_rate_ok(&event->rate);
+	if (kfb_rate_is_set(&event->rate))
 		return 0;
 	/* An EVENT about no blocks has no address either. */
 	if (event->n_blocks == 0)
@@ -508,19 +539,28 @@ static int kfb_reply_event_get(const __u8 *body, __u32 len,
 		event->uid = (__u32)event->mapping_id;
 		event->mapping_id -= event->uid;
 	}
+	event->rate = (struct kfb_rate){ 0 };
+	if (event->kind == KFB_EVENT_RATE) {
+		event->rate.bytes_per_s = event->va;
+		event->rate.ops_per_s = (__u32)event->n_blocks;
+		event->va = 0;
+		event->n_blocks -= event->rate.ops_per_s;
+	}
 	return 0;
 }
 
 static void kfb_reply_event_put(const struct kfb_reply *reply, __u8 *body)
 {
 	const struct kfb_event *event = &reply->u.event;
+	_Bool is_rate = event->kind == KFB_EVENT_RATE;
 	struct kfb_wire_event w;
 
 	memset(&w, 0, sizeof(w));
 	kfb_put_le32(&w.kind, event->kind);
 	kfb_put_le32(&w.event_seq, event->event_seq);
-	kfb_put_le64(&w.va, event->va);
-	kfb_put_le64(&w.n_blocks, event->n_blocks);
+	kfb_put_le64(&w.va, is_rate ? event->rate.bytes_per_s : event->va);
+	kfb_put_le64(&w.n_blocks,
+		     is_rate ? event->rate.ops_per_s : event->n_blocks);
 	kfb_put_le64(&w.mapping_id, event->kind == KFB_EVENT_EVICTED
 					    ? event->uid
 					    : event->mapping_id);
@@ -540,8 +580,8 @@ const struct kfb_reply_form kfb_auth_reply_form = {
 
 const struct kfb_reply_form kfb_info_reply_form = {
 	sizeof(struct kfb_wire_info_reply),
-	0,
-	NULL,
+	sizeof(struct kfb_wire_rate),
+	kfb_reply_info_count,
 	kfb_reply_info_ok,
 	kfb_reply_info_get,
 	kfb_reply_info_put

@@ -64,9 +64,10 @@
 #define KFB_FEATURE_RESUME  (1U << 2) /* the client resumes its session */
 #define KFB_FEATURE_QUOTA   (1U << 3) /* the client understands KFB_INFO_QUOTA */
 #define KFB_FEATURE_EVICTED (1U << 4) /* ... and KFB_EVENT_EVICTED */
+#define KFB_FEATURE_RATE    (1U << 5) /* ... and keeps to KFB_INFO_RATE */
 #define KFB_FEATURES_V1                                              \
 	(KFB_FEATURE_THIN | KFB_FEATURE_EVENT | KFB_FEATURE_RESUME | \
-	 KFB_FEATURE_QUOTA | KFB_FEATURE_EVICTED)
+	 KFB_FEATURE_QUOTA | KFB_FEATURE_EVICTED | KFB_FEATURE_RATE)
 
 struct kfb_wire_hello {
 	__le32 magic;
@@ -201,10 +202,16 @@ struct kfb_wire_grant {
 #define KFB_INFO_UNSAFE	       (1U << 1) /* an unsafe setting is on */
 #define KFB_INFO_READ_ONLY     (1U << 2)
 #define KFB_INFO_QUOTA	       (1U << 3) /* with KFB_FEATURE_QUOTA only */
-#define KFB_INFO_FLAGS	       0xfU
+#define KFB_INFO_RATE	       (1U << 4) /* with KFB_FEATURE_RATE only */
+#define KFB_INFO_FLAGS	       0x1fU
 
 /* What the 32 bits of a quota can say; also the largest one there is. */
 #define KFB_QUOTA_MAX 4294967295U
+
+/* What a rate may be, where there is one. */
+#define KFB_RATE_BYTES_MIN 1048576U
+#define KFB_RATE_BYTES_MAX 1099511627776ULL
+#define KFB_RATE_OPS_MIN   10U
 
 struct kfb_wire_info_reply {
 	__u8 brick_uuid[KFB_UUID_BYTES];
@@ -229,6 +236,13 @@ struct kfb_wire_info_reply {
 	/* This client's, with KFB_INFO_QUOTA; else zero. */
 	__le32 quota_blocks; /* that it may have */
 	__le32 owned_blocks; /* that it has; KFB_QUOTA_MAX: or more */
+};
+
+/* Behind it with KFB_INFO_RATE, once; 0: of these any number. */
+struct kfb_wire_rate {
+	__le64 bytes_per_s;
+	__le32 ops_per_s;
+	__le32 reserved;
 };
 
 /* ALLOC and FREE */
@@ -431,7 +445,8 @@ struct kfb_wire_registrant {
 #define KFB_EVENT_SHUTDOWN    3
 #define KFB_EVENT_MEDIA_ERROR 4 /* the block at va is lost */
 #define KFB_EVENT_EVICTED     5 /* with KFB_FEATURE_EVICTED only */
-#define KFB_EVENT_LAST	      5
+#define KFB_EVENT_RATE	      6 /* with KFB_FEATURE_RATE only */
+#define KFB_EVENT_LAST	      6
 
 /* Why a session is evicted; clients take unknown ones, too. */
 #define KFB_EVICTED_ORDER    1 /* an administrator has said so: uid */
@@ -445,8 +460,8 @@ struct kfb_wire_registrant {
 struct kfb_wire_event {
 	__le32 kind; /* KFB_EVENT_* */
 	__le32 event_seq; /* rises, never 0 */
-	__le64 va;
-	__le64 n_blocks;
+	__le64 va; /* of RATE: bytes in a second */
+	__le64 n_blocks; /* of RATE: operations in a second */
 	__le64 mapping_id; /* of EVICTED: the administrator's uid */
 	__le32 deadline_ms; /* from now */
 	__le32 cause; /* KFB_EVICTED_*; else reserved */
@@ -465,6 +480,7 @@ KFB_WIRE_SIZE(kfb_wire_auth, 120);
 KFB_WIRE_SIZE(kfb_wire_auth_reply, 64);
 KFB_WIRE_SIZE(kfb_wire_grant, 24);
 KFB_WIRE_SIZE(kfb_wire_info_reply, 136);
+KFB_WIRE_SIZE(kfb_wire_rate, 16);
 KFB_WIRE_SIZE(kfb_wire_range, 16);
 KFB_WIRE_SIZE(kfb_wire_map, 40);
 KFB_WIRE_SIZE(kfb_wire_map_reply, 24);

@@ -4,6 +4,7 @@
  */
 #include <linux/string.h>
 #include "data/kfb_window.h"
+#include "kfb_divide.h"
 #include "kfb_time.h"
 
 /* A longer time says no more, and with this one products stay in 64 bits. */
@@ -59,21 +60,6 @@ void kfb_window_unposted(struct kfb_window *w, __u64 len)
 	w->in_flight_bytes -= len;
 }
 
-/* A 32-bit kernel has no division of 64 bits but its own, which others lack. */
-static __u64 kfb_window_divide(__u64 dividend, __u32 divisor)
-{
-	__u64 quotient = 0, rest = 0;
-
-	for (int bit = 63; bit >= 0; bit--) {
-		rest = rest << 1 | (dividend >> bit & 1);
-		if (rest >= divisor) {
-			rest -= divisor;
-			quotient |= 1ULL << bit;
-		}
-	}
-	return quotient;
-}
-
 void kfb_window_moved(struct kfb_window *w, __u64 len, __u64 now_ms,
 		      const struct kfb_window_mark *mark)
 {
@@ -89,7 +75,7 @@ void kfb_window_moved(struct kfb_window *w, __u64 len, __u64 now_ms,
 	if (took_ms > may_take_ms) {
 		/* What has moved says how much does in the time allowed. */
 		moved = w->moved_bytes - mark->moved_bytes;
-		limit = kfb_window_divide(moved * may_take_ms, (__u32)took_ms);
+		limit = kfb_divide(moved * may_take_ms, took_ms);
 		if (limit < KFB_WINDOW_MIN_BYTES) {
 			limit = KFB_WINDOW_MIN_BYTES;
 			/* Few bytes wait for no others: the way is longer. */

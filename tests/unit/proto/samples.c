@@ -107,6 +107,19 @@ const struct sample samples[] = {
 		.alloc_max_blocks = 65536,
 		.quota_blocks = 50, .owned_blocks = 48,
 	}),
+	REPLY("info-rate-reply", .op = KFB_OP_INFO, .credits = 1,
+	      .cookie = { 0, 1 }, .u.info = {
+		.brick_uuid = UUID, .instance_id = INSTANCE,
+		.power_epoch = POWER_EPOCH, .block_shift = 21,
+		.flags = KFB_INFO_RATE, .flush_modes = KFB_FLUSH_MESSAGE,
+		.flush_mode = KFB_FLUSH_MESSAGE,
+		.flush_why = KFB_WHY_FILE, .medium = KFB_MEDIUM_FILE,
+		.slots_total = 1024, .slots_free = 1000, .slots_clean = 900,
+		.lease_ms = 30000, .mappings_max = 128,
+		.map_extent_max_bytes = 1024 * MIB,
+		.alloc_max_blocks = 65536,
+		.rate = { .bytes_per_s = 100 * MIB, .ops_per_s = 5000 },
+	}),
 	REQUEST("alloc-request", .op = KFB_OP_ALLOC, .cookie = { 1, 1 },
 		.u.range = { 4 * MIB, 3 }),
 	REPLY("alloc-reply", .op = KFB_OP_ALLOC, .credits = 1,
@@ -206,6 +219,10 @@ const struct sample samples[] = {
 	REPLY("event-evicted", .op = KFB_OP_EVENT, .u.event = {
 		.kind = KFB_EVENT_EVICTED, .event_seq = 0x22,
 		.cause = KFB_EVICTED_ORDER, .uid = 1000,
+	}),
+	REPLY("event-rate", .op = KFB_OP_EVENT, .u.event = {
+		.kind = KFB_EVENT_RATE, .event_seq = 0x23,
+		.rate = { .bytes_per_s = 50 * MIB, .ops_per_s = 400 },
 	}),
 };
 /* clang-format on */

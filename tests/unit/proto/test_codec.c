@@ -285,6 +285,13 @@ static const struct value values[] = {
 	{ "info-reply", 160, 4, 1 },
 	{ "info-reply", 164, 4, 1 },
 	{ "info-quota-reply", 68, 4, 0 },
+	{ "info-rate-reply", 68, 4, 0 },
+	{ "info-rate-reply", 68, 4, KFB_INFO_QUOTA },
+	{ "info-rate-reply", 160, 4, 1 },
+	{ "info-rate-reply", 168, 8, KFB_RATE_BYTES_MIN - 1 },
+	{ "info-rate-reply", 168, 8, KFB_RATE_BYTES_MAX + 1 },
+	{ "info-rate-reply", 168, 8, ~0ULL },
+	{ "info-rate-reply", 176, 4, KFB_RATE_OPS_MIN - 1 },
 	/* MAP: flags; handles: alignment, no blocks, above 1 GiB */
 	{ "map-request", 64, 4, KFB_MAP_FLAGS + 1 },
 	{ "map-reply", 56, 8, 1 },
@@ -369,6 +376,14 @@ static const struct value values[] = {
 	{ "event-evicted", 68, 4, KFB_EVICTED_FENCED },
 	{ "event-evicted", 68, 4, KFB_EVICTED_RESERVED },
 	{ "event-evicted", 68, 4, KFB_EVICTED_LAST + 1 },
+	{ "event-rate", 32, 4, KFB_EVENT_EVICTED },
+	{ "event-rate", 40, 8, KFB_RATE_BYTES_MIN - 1 },
+	{ "event-rate", 40, 8, KFB_RATE_BYTES_MAX + 1 },
+	{ "event-rate", 48, 8, KFB_RATE_OPS_MIN - 1 },
+	{ "event-rate", 48, 8, 1ULL << 32 },
+	{ "event-rate", 56, 8, 1 },
+	{ "event-rate", 64, 4, 1 },
+	{ "event-rate", 68, 4, 1 },
 };
 
 static void values_outside_their_field_are_refused(void **state)
@@ -398,7 +413,7 @@ static const struct value bounds[] = {
 	{ "auth-request", 40, 1, '~' },
 	{ "auth-request", 80, 1, 0xff },
 	{ "auth-reply", 96, 8, 0ULL - 512 * KFB_BLOCK_BYTES },
-	{ "info-reply", 68, 4, KFB_INFO_FLAGS },
+	{ "info-reply", 68, 4, KFB_INFO_FLAGS & ~KFB_INFO_RATE },
 	{ "info-reply", 72, 4, KFB_FLUSH_MODES },
 	{ "info-reply", 80, 4, 1 },
 	{ "info-reply", 80, 4, KFB_WHY_LAST },
@@ -408,6 +423,12 @@ static const struct value bounds[] = {
 	{ "info-quota-reply", 160, 4, KFB_QUOTA_MAX },
 	{ "info-quota-reply", 164, 4, 0 },
 	{ "info-quota-reply", 164, 4, KFB_QUOTA_MAX },
+	{ "info-rate-reply", 168, 8, 0 },
+	{ "info-rate-reply", 168, 8, KFB_RATE_BYTES_MIN },
+	{ "info-rate-reply", 168, 8, KFB_RATE_BYTES_MAX },
+	{ "info-rate-reply", 176, 4, 0 },
+	{ "info-rate-reply", 176, 4, KFB_RATE_OPS_MIN },
+	{ "info-rate-reply", 176, 4, 0xffffffff },
 	{ "map-request", 64, 4, KFB_MAP_FLAGS },
 	{ "map-reply", 64, 8, 1 },
 	{ "map-reply", 64, 8, 512 },
@@ -421,6 +442,10 @@ static const struct value bounds[] = {
 	{ "event", 36, 4, 0xffffffff },
 	{ "event-evicted", 56, 8, 0 },
 	{ "event-evicted", 56, 8, 0xffffffff },
+	{ "event-rate", 40, 8, 0 },
+	{ "event-rate", 40, 8, KFB_RATE_BYTES_MAX },
+	{ "event-rate", 48, 8, 0 },
+	{ "event-rate", 48, 8, 0xffffffff },
 };
 
 static void values_at_the_bounds_of_their_field_are_taken(void **state)
