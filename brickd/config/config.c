@@ -547,6 +547,44 @@ static int set_quota(struct parse *p, const char *value)
 	return 0;
 }
 
+/* Of no rate there is 0: a setting of that number is none. */
+static int set_rate(struct parse *p, const char *name, const char *value,
+		    uint64_t min, uint64_t max, uint64_t *rate)
+{
+	__u64 number;
+
+	if (*rate)
+		return fail(p, "%s is given twice", name);
+	if (kfb_size_parse(value, &number, NULL) || number < min ||
+	    number > max)
+		return fail(p, "%s is a number from %llu to %llu", name,
+			    (unsigned long long)min, (unsigned long long)max);
+	*rate = number;
+	return 0;
+}
+
+static int set_rate_bytes(struct parse *p, const char *value)
+{
+	struct kfb_rate *rate = &p->client->rate;
+	uint64_t bytes = rate->bytes_per_s;
+	int rc = set_rate(p, "rate-bytes", value, KFB_RATE_BYTES_MIN,
+			  KFB_RATE_BYTES_MAX, &bytes);
+
+	rate->bytes_per_s = bytes;
+	return rc;
+}
+
+static int set_rate_ops(struct parse *p, const char *value)
+{
+	struct kfb_rate *rate = &p->client->rate;
+	uint64_t n_ops = rate->ops_per_s;
+	int rc = set_rate(p, "rate-ops", value, KFB_RATE_OPS_MIN, UINT32_MAX,
+			  &n_ops);
+
+	rate->ops_per_s = (uint32_t)n_ops;
+	return rc;
+}
+
 static int set_role(struct parse *p, const char *value)
 {
 	if (strcmp(value, "fencer"))
@@ -606,6 +644,10 @@ static int set_client(struct parse *p, const char *name, const char *value)
 		return set_grant(p, value);
 	if (!strcmp(name, "quota"))
 		return set_quota(p, value);
+	if (!strcmp(name, "rate-bytes"))
+		return set_rate_bytes(p, value);
+	if (!strcmp(name, "rate-ops"))
+		return set_rate_ops(p, value);
 	if (!strcmp(name, "role"))
 		return set_role(p, value);
 	if (!strcmp(name, "group"))

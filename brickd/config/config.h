@@ -17,6 +17,7 @@
 #include "brickd/config/address.h"
 #include "brickd/config/declared.h"
 #include "brickd/config/grants.h"
+#include "proto/kfb_rate.h"
 #include "proto/kfb_wire.h"
 
 #define BRICK_LISTEN_MAX  8
@@ -60,6 +61,7 @@ struct brick_key {
  * @grants: what it may use
  * @has_quota: it may have @quota_blocks, at most KFB_QUOTA_MAX, and no more
  * @quota_blocks: with @has_quota
+ * @rate: how much each of its sessions may move
  * @is_fencer: it may have other clients kept out, and let in again
  * @removed: the settings name it no more; kept for those who point to it
  */
@@ -74,6 +76,7 @@ struct brick_client {
 	struct brick_grants grants;
 	bool has_quota;
 	uint64_t quota_blocks;
+	struct kfb_rate rate;
 	bool is_fencer;
 	bool removed;
 };

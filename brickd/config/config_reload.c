@@ -151,6 +151,7 @@ static void replace_client(struct brick_client *old, struct brick_client *fresh)
 	old->grants = fresh->grants;
 	old->has_quota = fresh->has_quota;
 	old->quota_blocks = fresh->quota_blocks;
+	old->rate = fresh->rate;
 	old->is_fencer = fresh->is_fencer;
 	old->removed = false;
 }

@@ -23,6 +23,8 @@ key-file = /k1
 grant = 0x0+4 rw
 grant = 4G+1G ro
 quota = 100G
+rate-bytes = 100M
+rate-ops = 5000
 group = hosts
 """,
     "none": "[brick]\nstore=s\nauth=none\n",

@@ -26,6 +26,8 @@ static void check_taken(const struct brick_config *c)
 		if (client->quota_blocks > KFB_QUOTA_MAX ||
 		    (client->quota_blocks && !client->has_quota))
 			abort();
+		if (!kfb_rate_ok(&client->rate))
+			abort();
 		if (!*client->name || !client->owner ||
 		    brick_config_client(c, client->name) != client)
 			abort();

@@ -252,6 +252,36 @@ static void another_group_waits_for_a_restart(void **state)
 	brick_config_fini(&fresh);
 }
 
+static void another_rate_is_taken_by_a_reload(void **state)
+{
+	char text[] = "[client a]\nrate-ops = 10\n[client b]\n";
+	struct brick_config fresh;
+	FILE *file;
+
+	assert_int_equal(read_text("[client a]\nrate-bytes = 1T\n"
+				   "rate-ops = 5000\n"
+				   "[client b]\nrate-bytes = 1M\n"),
+			 0);
+	assert_int_equal(config.clients[0]->rate.ops_per_s, 5000);
+	assert_int_equal(config.clients[1]->rate.ops_per_s, 0);
+	assert_int_equal(config.clients[0]->rate.bytes_per_s,
+			 KFB_RATE_BYTES_MAX);
+	assert_int_equal(config.clients[1]->rate.bytes_per_s,
+			 KFB_RATE_BYTES_MIN);
+	file = fmemopen(text, strlen(text), "r");
+	assert_non_null(file);
+	brick_config_init(&fresh);
+	assert_int_equal(brick_config_read(&fresh, file, "fresh.conf", err,
+					   sizeof(err)),
+			 0);
+	fclose(file);
+	assert_int_equal(brick_config_take_clients(&config, &fresh), 0);
+	brick_config_fini(&fresh);
+	assert_int_equal(config.clients[0]->rate.bytes_per_s, 0);
+	assert_int_equal(config.clients[0]->rate.ops_per_s, 10);
+	assert_false(kfb_rate_is_set(&config.clients[1]->rate));
+}
+
 #define LONG_NAME "n23456789012345678901234567890123456789012345678"
 #define TEN	  "0123456789"
 #define HUNDRED	  TEN TEN TEN TEN TEN TEN TEN TEN TEN TEN
@@ -344,6 +374,20 @@ static const struct {
 	{ "[client a]\nquota = 3M\n", "2: quota \"3M\": not a multiple" },
 	{ "[client a]\nquota = none\n", "2: quota \"none\": " },
 	{ "[client a]\nquota = 4294967296\n", "2: a quota is at most" },
+	{ "[client a]\nrate-bytes =\n",
+	  "2: rate-bytes is a number from 1048576 to 1099511627776" },
+	{ "[client a]\nrate-bytes = fast\n", "2: rate-bytes is a number" },
+	{ "[client a]\nrate-bytes = 0\n", "2: rate-bytes is a number" },
+	{ "[client a]\nrate-bytes = 1048575\n", "2: rate-bytes is a number" },
+	{ "[client a]\nrate-bytes = 1025G\n", "2: rate-bytes is a number" },
+	{ "[client a]\nrate-bytes = 1M\nrate-bytes = 1M\n",
+	  "3: rate-bytes is given twice" },
+	{ "[client a]\nrate-ops = 9\n",
+	  "2: rate-ops is a number from 10 to 4294967295" },
+	{ "[client a]\nrate-ops = 4294967296\n", "2: rate-ops is a number" },
+	{ "[client a]\nrate-ops = 10\nrate-ops = 20\n",
+	  "3: rate-ops is given twice" },
+	{ "[brick]\nrate-bytes = 1M\n", "2: [brick] has no setting" },
 	{ "[brick]\nstore = " HUNDRED HUNDRED "\n",
 	  "2: line is longer than 198" },
 	{ "[brick]\nstore = a\001b\n", "2: control character" },
@@ -572,6 +616,7 @@ int main(void)
 		cmocka_unit_test(those_of_a_group_own_together),
 		cmocka_unit_test(a_client_in_a_group_keeps_its_name_to_itself),
 		cmocka_unit_test(another_group_waits_for_a_restart),
+		cmocka_unit_test(another_rate_is_taken_by_a_reload),
 		cmocka_unit_test(what_does_not_fit_together_is_refused),
 		cmocka_unit_test(a_key_is_read_from_a_private_file),
 		cmocka_unit_test(a_key_that_others_can_read_is_refused),
