@@ -327,6 +327,8 @@ enum stcp_pause {
  * @sending: the one that is partly out
  * @place, @place_mr: of the write that is arriving: its segments
  * @news: of the write that is arriving: its completion here
+ * @written_bytes, @read_bytes, @n_moves: by one-sided operations of the peer; looked at
+ *	without the lock
  * @stash: bytes that were received with others and cannot be used yet
  * @events: what its source waits for
  * @told: the user has heard of the end
@@ -380,6 +382,9 @@ struct stcp_ep {
 	uint8_t *place[TCPW_SEGS_MAX];
 	struct stcp_mr *place_mr[TCPW_SEGS_MAX];
 	struct stcp_op *news;
+	_Atomic uint64_t written_bytes;
+	_Atomic uint64_t read_bytes;
+	_Atomic uint64_t n_moves;
 	enum stcp_pause pause;
 	bool resumed; /* and has not looked at its stash since */
 	bool peer_gone; /* while paused: it ends soon, whatever waits */
@@ -621,6 +626,8 @@ void stcp_rx_resume(struct stcp_ep *ep, enum stcp_pause waited_for);
 /* target.c: what the headers of a peer are held against */
 enum tcpw_violation stcp_target(struct stcp_ep *ep);
 enum tcpw_violation stcp_finish(struct stcp_ep *ep);
+/* So much payload has been received to its place. */
+void stcp_landed(struct stcp_ep *ep, uint64_t bytes);
 
 /* post.c, rma.c */
 extern struct fi_ops_msg stcp_msg_ops;

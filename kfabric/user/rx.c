@@ -92,7 +92,7 @@ static int consume_bytes(struct stcp_ep *ep, const uint8_t *bytes, size_t len,
 			n = n < room ? n : room;
 			memcpy(to, bytes + *at, n);
 			*at += n;
-			tcpw_rx_payload(&ep->rx, n);
+			stcp_landed(ep, n);
 			break;
 		default:
 			why = stcp_finish(ep);
@@ -162,7 +162,7 @@ static ssize_t receive_payload(struct stcp_ep *ep, uint8_t *stage,
 		return n;
 	haul->staged = (size_t)n > direct ? (size_t)n - direct : 0;
 	if (direct)
-		tcpw_rx_payload(&ep->rx, (size_t)n - haul->staged);
+		stcp_landed(ep, (size_t)n - haul->staged);
 	return n;
 }
 

@@ -142,17 +142,36 @@ struct stcp_traffic {
 };
 
 /**
+ * struct stcp_moved - what one-sided operations of the peer have moved at an endpoint
+ * @written_bytes: that have been placed here, of a write that is not over, too
+ * @read_bytes: of reads that have been answered
+ * @n_ops: writes that are over, and these reads
+ *
+ * Since the endpoint was opened. A peer that reads a few bytes only to know that what
+ * it wrote before has arrived looks like any that reads.
+ */
+struct stcp_moved {
+	uint64_t written_bytes;
+	uint64_t read_bytes;
+	uint64_t n_ops;
+};
+
+/**
  * struct stcp_ep_ops - what fi_open_ops(endpoint, STCP_EP_OPS) gives
  * @size: of this struct
  * @traffic: asks the system; any thread. It returns 0 or a negative errno.
  * @keep_to: before fi_connect(): the connection goes by the interface of that
  *	number and by no other, whatever becomes of the routes; 0: by any. It
  *	returns 0 or -FI_EOPBADSTATE.
+ * @moved: any thread, at any time before fi_close(); waits for nobody. What came
+ *	before a message or an answer is counted when the caller has that; the three
+ *	may otherwise be a moment apart.
  */
 struct stcp_ep_ops {
 	size_t size;
 	int (*traffic)(struct fid_ep *ep, struct stcp_traffic *out);
 	int (*keep_to)(struct fid_ep *ep, unsigned int interface);
+	void (*moved)(struct fid_ep *ep, struct stcp_moved *out);
 };
 
 #define STCP_PEP_OPS "stcp_pep_ops"

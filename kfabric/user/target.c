@@ -108,6 +108,22 @@ enum tcpw_violation stcp_target(struct stcp_ep *ep)
 	}
 }
 
+/* What only the holder of the endpoint's lock adds to takes no locked addition. */
+static void count_moved(_Atomic uint64_t *counter, uint64_t n)
+{
+	uint64_t old = atomic_load_explicit(counter, memory_order_relaxed);
+
+	atomic_store_explicit(counter, old + n, memory_order_relaxed);
+}
+
+void stcp_landed(struct stcp_ep *ep, uint64_t bytes)
+{
+	tcpw_rx_payload(&ep->rx, bytes);
+	/* As they come: of a write that does not end, too. */
+	if (ep->rx.hdr.op == TCPW_WRITE)
+		count_moved(&ep->written_bytes, bytes);
+}
+
 /* There is room for the answer: that was seen when the header came. */
 static void queue_answer(struct stcp_ep *ep, struct stcp_op *op,
 			 const struct tcpw_hdr *hdr)
@@ -135,6 +151,8 @@ static enum tcpw_violation queue_response(struct stcp_ep *ep)
 		op->mrs[i] = ep->place_mr[i];
 	}
 	forget_segments(ep);
+	count_moved(&ep->read_bytes, ep->rx.hdr.rma_bytes);
+	count_moved(&ep->n_moves, 1);
 	tcpw_rx_finish(&ep->rx);
 	queue_answer(ep, op, &hdr);
 	return TCPW_OK;
@@ -181,6 +199,7 @@ enum tcpw_violation stcp_finish(struct stcp_ep *ep)
 		stcp_op_complete(ep, op);
 		break;
 	case TCPW_WRITE:
+		count_moved(&ep->n_moves, 1);
 		target_written(ep);
 		if (ep->state != TCPW_UP)
 			return TCPW_OK;

@@ -2,7 +2,8 @@
 /*
  * What fi_open_ops() gives of an endpoint: what its connection has moved, by the
  * word of the system, which knows of bytes that are part of an operation which is
- * not over yet; and by which interface it is to go.
+ * not over yet; what its peer's one-sided operations have moved, by our own count;
+ * and by which interface it is to go.
  */
 #include <errno.h>
 #include <linux/tcp.h>
@@ -43,10 +44,26 @@ static int keep_to(struct fid_ep *fid, unsigned int interface)
 	return rc;
 }
 
+static uint64_t load_counter(const _Atomic uint64_t *counter)
+{
+	return atomic_load_explicit(counter, memory_order_relaxed);
+}
+
+/* Under no lock: whoever holds that may be receiving. */
+static void read_moved(struct fid_ep *fid, struct stcp_moved *out)
+{
+	const struct stcp_ep *ep = stcp_container_of(fid, struct stcp_ep, fid);
+
+	out->written_bytes = load_counter(&ep->written_bytes);
+	out->read_bytes = load_counter(&ep->read_bytes);
+	out->n_ops = load_counter(&ep->n_moves);
+}
+
 static struct stcp_ep_ops own_ops = {
 	.size = sizeof(struct stcp_ep_ops),
 	.traffic = read_traffic,
 	.keep_to = keep_to,
+	.moved = read_moved,
 };
 
 int stcp_ep_ops_open(struct fid *fid, const char *name, uint64_t flags,

@@ -269,12 +269,18 @@ static int ep_traffic(struct fid_ep *fid, struct stcp_traffic *traffic)
 	return 0;
 }
 
+static void ep_moved(struct fid_ep *fid, struct stcp_moved *out)
+{
+	*out = ep_of(fid)->moved;
+}
+
 static int ep_ops_open(struct fid *fid, const char *name, uint64_t flags,
 		       void **ops, void *context)
 {
 	static struct stcp_ep_ops stcp = {
 		.size = sizeof(stcp),
 		.traffic = ep_traffic,
+		.moved = ep_moved,
 	};
 
 	*ops = &stcp;

@@ -27,6 +27,7 @@
 #include <sys/queue.h>
 
 #include "descriptor.h"
+#include "kfabric/user/stcp.h"
 #include "medium.h"
 
 #define SIM_DEVICES  "sim0", "sim1" /* none there: they count as hardware */
@@ -121,6 +122,7 @@ struct sim_domain {
  * @has_heard: that the link is cut
  * @sent_bytes: that have arrived
  * @received_ns: when the newest of @received_bytes arrived
+ * @moved: by reads and writes of the other end
  */
 struct sim_ep {
 	struct fid_ep fid;
@@ -134,6 +136,7 @@ struct sim_ep {
 	uint64_t sent_bytes;
 	uint64_t received_bytes;
 	uint64_t received_ns;
+	struct stcp_moved moved;
 	uint32_t rx_head;
 	uint32_t n_rx;
 	struct sim_receive rx[SIM_RX_MAX];

@@ -298,23 +298,28 @@ static bool arrive_message(struct sim_way *way, struct sim_op *op)
 	return true;
 }
 
-static void count_traffic(struct sim_way *way, uint32_t len)
+static void count_traffic(struct sim_way *way, const struct sim_op *op)
 {
 	struct sim_ep *from = way->link->end[way->from];
 	struct sim_ep *to = way->link->end[!way->from];
 
 	if (from)
-		from->sent_bytes += len;
-	if (to) {
-		to->received_bytes += len;
-		to->received_ns = sim.now_ns;
-	}
+		from->sent_bytes += op->len;
+	if (!to)
+		return;
+	to->received_bytes += op->len;
+	to->received_ns = sim.now_ns;
+	to->moved.n_ops += op->kind != SIM_SEND;
+	if (op->kind == SIM_WRITE)
+		to->moved.written_bytes += op->len;
+	else if (op->kind == SIM_READ)
+		to->moved.read_bytes += op->len;
 }
 
 /* The first that had not arrived has. */
 static void arrived(struct sim_way *way)
 {
-	count_traffic(way, sim_way_op(way, way->n_acks)->len);
+	count_traffic(way, sim_way_op(way, way->n_acks));
 	way->n_ops--;
 	way->n_acks++;
 	if (!way->link->is_cut && !way->ack.place)
