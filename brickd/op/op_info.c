@@ -15,13 +15,17 @@ static bool is_unsafe(const struct brick_ops *ops)
 }
 
 /* What older clients would take for a violation is for those who ask for it. */
+static bool has_feature(const struct brick_op *op, uint32_t feature)
+{
+	return op->queue->conn && op->queue->conn->features & feature;
+}
+
 static void add_quota(const struct brick_op *op, struct kfb_info *info)
 {
 	const struct brick_client *client = op->session->client;
 	uint64_t owned;
 
-	if (!client->has_quota || !op->queue->conn ||
-	    !(op->queue->conn->features & KFB_FEATURE_QUOTA))
+	if (!client->has_quota || !has_feature(op, KFB_FEATURE_QUOTA))
 		return;
 	owned = brick_store_owned(brick_ops_of(op->session)->storage->store,
 				  client->owner);
@@ -29,6 +33,16 @@ static void add_quota(const struct brick_op *op, struct kfb_info *info)
 	info->quota_blocks = (uint32_t)client->quota_blocks;
 	info->owned_blocks =
 		owned < KFB_QUOTA_MAX ? (uint32_t)owned : KFB_QUOTA_MAX;
+}
+
+static void add_rate(const struct brick_op *op, struct kfb_info *info)
+{
+	const struct kfb_rate *rate = &op->session->client->rate;
+
+	if (!kfb_rate_is_set(rate) || !has_feature(op, KFB_FEATURE_RATE))
+		return;
+	info->flags |= KFB_INFO_RATE;
+	info->rate = *rate;
 }
 
 void brick_op_info(struct brick_op *op)
@@ -76,6 +90,7 @@ void brick_op_info(struct brick_op *op)
 	info->map_extent_max_bytes = limits->map_extent_max_bytes;
 	info->alloc_max_blocks = limits->alloc_max_blocks;
 	add_quota(op, info);
+	add_rate(op, info);
 	brick_op_finish(op, KFB_ST_OK);
 }
 

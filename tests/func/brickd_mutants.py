@@ -174,8 +174,7 @@ BRICKD_MUTANTS = {
         "shares", "config_reload.c", "\told->has_quota = fresh->has_quota;\n", "",
         QUOTAS + "test_another_quota_holds_at_once_and_takes_nothing", folder="brickd/config"),
     "quota-told-to-who-does-not-know-of-it": Mutant(
-        "shares", "op_info.c",
-        " || !op->queue->conn ||\n\t    !(op->queue->conn->features & KFB_FEATURE_QUOTA))", ")",
+        "shares", "op_info.c", " || !has_feature(op, KFB_FEATURE_QUOTA))", ")",
         PLAIN + "sessions:Joins", folder=OP),
     "freed-by-its-own-client-not-waited-for": Mutant(
         "shares", "changes.c", "if (rc == -EDQUOT && commit->freer == c->whose)", "if (0)",
