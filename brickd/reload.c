@@ -10,6 +10,7 @@
 #include "brickd/config/config.h"
 #include "brickd/op/op.h"
 #include "brickd/session/session.h"
+#include "brickd/session/usage.h"
 
 static bool is_granted(const struct brick_session *s)
 {
@@ -39,6 +40,8 @@ static void validate_sessions(struct brick_sessions *all)
 			brick_session_evict(s, KFB_EVICTED_KEY, 0);
 		else if (!is_granted(s))
 			brick_session_evict(s, KFB_EVICTED_GRANT, 0);
+		else
+			(void)brick_usage_take_rate(s);
 	}
 }
 

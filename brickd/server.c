@@ -30,6 +30,7 @@
 #include "brickd/session/losses.h"
 #include "brickd/session/session.h"
 #include "brickd/session/sessions.h"
+#include "brickd/session/usage.h"
 #include "brickd/storage/changes.h"
 #include "brickd/storage/cleaner.h"
 #include "brickd/storage/flush.h"
@@ -265,6 +266,7 @@ static void server_tick(void *ctx)
 	for (uint32_t i = 0; i < server->net.n_fabrics; i++)
 		brick_listen_service(&server->net.fabrics[i]);
 	brick_conns_tick(&server->net);
+	brick_usage_tick(&server->sessions);
 	brick_admin_tick(&server->view);
 	brick_metrics_tick(&server->view);
 }
@@ -534,6 +536,7 @@ static void init_rooms(struct brick_server *server)
 	server->sessions.anonymous.owner = brick_owner_hash("");
 	(void)brick_grants_add(&server->sessions.anonymous.grants, &all);
 	TAILQ_INIT(&server->sessions.list);
+	TAILQ_INIT(&server->sessions.rated);
 	brick_leases_init(&server->sessions.leases,
 			  server->config->limits.lease_ms);
 	TAILQ_INIT(&server->ops.revoking);

@@ -7,6 +7,7 @@
 #include "brickd/admin/admin_put.h"
 #include "brickd/admin/view.h"
 #include "brickd/session/sessions.h"
+#include "brickd/session/usage.h"
 #include "brickd/storage/storage.h"
 #include "proto/kfb_ops.h"
 
@@ -32,7 +33,7 @@ static uint64_t n_clients(const struct brick_config *config)
 	return config->n_clients + (config->auth == BRICK_AUTH_NONE);
 }
 
-static void add_to_holder(struct page *page, const struct brick_session *s)
+static void add_to_holder(struct page *page, struct brick_session *s)
 {
 	struct holder *h;
 	uint64_t number;
@@ -47,6 +48,7 @@ static void add_to_holder(struct page *page, const struct brick_session *s)
 						 : s->client->number;
 	if (number < page->first || number - page->first >= page->n)
 		return;
+	brick_usage_look(s);
 	h = &page->list[number - page->first];
 	h->n_sessions++;
 	h->n_mappings += s->n_mappings;
@@ -73,6 +75,7 @@ static struct json_object *client_object(const struct brick_view *view,
 	struct brick_client_counters *counters =
 		brick_sessions_counters(view->sessions, h->client);
 	struct json_object *object = json_object_new_object();
+	const struct kfb_rate *rate = &h->client->rate;
 
 	brick_admin_put_text(object, "client", h->client->name);
 	brick_admin_put_count(object, "blocks",
@@ -81,6 +84,10 @@ static struct json_object *client_object(const struct brick_view *view,
 	if (h->client->has_quota)
 		brick_admin_put_count(object, "quota_blocks",
 				      h->client->quota_blocks);
+	if (rate->bytes_per_s)
+		brick_admin_put_count(object, "rate_bytes", rate->bytes_per_s);
+	if (rate->ops_per_s)
+		brick_admin_put_count(object, "rate_ops", rate->ops_per_s);
 	brick_admin_put_count(object, "sessions", h->n_sessions);
 	brick_admin_put_count(object, "mappings", h->n_mappings);
 	brick_admin_put_count(object, "handles", h->n_handles);
@@ -95,6 +102,14 @@ static struct json_object *client_object(const struct brick_view *view,
 			      brick_counted(&counters->zeroed_blocks));
 	brick_admin_put_count(object, "promoted_blocks",
 			      brick_counted(&counters->promoted_blocks));
+	brick_admin_put_count(object, "read_bytes",
+			      brick_counted(&counters->read_bytes));
+	brick_admin_put_count(object, "written_bytes",
+			      brick_counted(&counters->written_bytes));
+	brick_admin_put_count(object, "data_ops",
+			      brick_counted(&counters->data_ops));
+	brick_admin_put_count(object, "rate_exceeded",
+			      brick_counted(&counters->rate_exceeded));
 	return object;
 }
 
@@ -105,7 +120,7 @@ void brick_admin_clients(const struct brick_view *view, uint64_t from,
 	const struct brick_config *config = all->config;
 	struct json_object *list = json_object_new_array();
 	struct page page = { .first = from };
-	const struct brick_session *s;
+	struct brick_session *s;
 
 	while (page.n < BRICK_ADMIN_PAGE_CLIENTS &&
 	       from + page.n < n_clients(config)) {

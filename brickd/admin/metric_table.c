@@ -143,6 +143,8 @@ static const struct brick_metric metrics[] = {
 		"Sessions that ended because nothing was heard in time"),
 	COUNTER("evictions", evictions,
 		"Sessions that ended because an administrator said so"),
+	COUNTER("rate_exceeded", rate_exceeded,
+		"Times that a session has moved more than its rate gives"),
 	{
 		.name = "sessions",
 		.unit = "",

@@ -57,6 +57,7 @@ struct brick_counters {
 	_Atomic uint64_t sessions_fenced;
 	_Atomic uint64_t leases_expired;
 	_Atomic uint64_t evictions;
+	_Atomic uint64_t rate_exceeded;
 	struct brick_histogram drain_ns;
 	struct brick_histogram drain_flushes;
 	_Atomic uint64_t drains_failed;
@@ -83,6 +84,10 @@ struct brick_counters {
  *	its sessions
  * @zeroed_blocks: slots that its ALLOCs had to wait for to be zeroed
  * @promoted_blocks: moved out of the slow tier for its MAPs that waited for them
+ * @read_bytes: by its one-sided reads, where that can be counted
+ * @written_bytes: by its one-sided writes, likewise
+ * @data_ops: these reads and writes
+ * @rate_exceeded: how often one of its sessions has moved more than its rate gives
  */
 struct brick_client_counters {
 	_Atomic uint64_t ops[KFB_OP_LAST + 1];
@@ -90,6 +95,10 @@ struct brick_client_counters {
 	_Atomic uint64_t flushed_bytes;
 	_Atomic uint64_t zeroed_blocks;
 	_Atomic uint64_t promoted_blocks;
+	_Atomic uint64_t read_bytes;
+	_Atomic uint64_t written_bytes;
+	_Atomic uint64_t data_ops;
+	_Atomic uint64_t rate_exceeded;
 };
 
 /* A bound of a histogram, and how it is written; a bound has one spelling. */

@@ -11,7 +11,6 @@
 #include "brickd/base/log.h"
 #include "brickd/base/util.h"
 #include "brickd/net/net.h"
-#include "kfabric/user/stcp.h"
 
 /* Receives beyond the credits, so that none is ever missing. */
 #define SPARE_RECEIVES 2
@@ -111,6 +110,21 @@ int brick_conn_idle_ms(const struct brick_conn *c, uint64_t *out)
 	if (!rc)
 		*out = traffic.idle_ms;
 	return rc;
+}
+
+bool brick_conn_take_moved(struct brick_conn *c, struct stcp_moved *out)
+{
+	struct stcp_moved now = { 0 };
+
+	if (c->stcp)
+		c->stcp->moved(c->ep, &now);
+	*out = (struct stcp_moved){
+		.written_bytes = now.written_bytes - c->moved.written_bytes,
+		.read_bytes = now.read_bytes - c->moved.read_bytes,
+		.n_ops = now.n_ops - c->moved.n_ops,
+	};
+	c->moved = now;
+	return out->written_bytes || out->read_bytes || out->n_ops;
 }
 
 void brick_conn_disconnect(struct brick_conn *c)

@@ -19,6 +19,7 @@
 #include "brickd/base/loop.h"
 #include "brickd/net/bell.h"
 #include "brickd/net/fabric.h"
+#include "kfabric/user/stcp.h"
 #include "proto/kfb_codec.h"
 #include "proto/kfb_session.h"
 #include "proto/kfb_slot.h"
@@ -56,6 +57,7 @@ struct brick_buf {
  * @n_sending: sends not completed
  * @n_injected: messages sent without a completion after the newest of them
  * @inject_max: how long such a message may be, bytes
+ * @moved: what brick_conn_take_moved() has told
  * @event_credits: EVENTs that may be sent
  * @hello: as it came
  * @accept: as it went
@@ -93,6 +95,7 @@ struct brick_conn {
 	uint32_t n_sending;
 	uint32_t n_injected;
 	size_t inject_max;
+	struct stcp_moved moved;
 	uint16_t event_credits;
 	uint8_t hello[KFB_HELLO_BYTES];
 	uint8_t accept[KFB_ACCEPT_BYTES];
@@ -154,6 +157,15 @@ void brick_conn_set_deadline(struct brick_conn *conn, uint64_t deadline_ms);
 
 /* Since bytes last came; 0, or a negative errno when nobody knows. */
 int brick_conn_idle_ms(const struct brick_conn *conn, uint64_t *out);
+
+/**
+ * brick_conn_take_moved - what its peer's reads and writes have moved
+ * @conn: with its endpoint
+ * @out: since this was asked last; 0 where nobody counts, as over RDMA
+ *
+ * Return: is it anything?
+ */
+bool brick_conn_take_moved(struct brick_conn *conn, struct stcp_moved *out);
 
 /* Ends it when what was sent is out, or shortly after at the latest. */
 void brick_conn_disconnect(struct brick_conn *conn);

@@ -18,6 +18,7 @@
 #include "brickd/session/quarantine.h"
 #include "brickd/session/queue.h"
 #include "brickd/session/sessions.h"
+#include "brickd/session/usage.h"
 #include "brickd/storage/durable_write.h"
 #include "brickd/storage/storage.h"
 #include "proto/kfb_auth.h"
@@ -249,6 +250,7 @@ void brick_session_admit(struct brick_session *s,
 	s->flushes.flow = s->flow;
 	s->counters = brick_sessions_counters(s->all, client);
 	s->flushes.flushed_bytes = &s->counters->flushed_bytes;
+	brick_usage_begin(s);
 	s->all->n_admitted++;
 	/* All sessions of a client have the same, also those that are ending. */
 	has = brick_sessions_holdings(s->all, client);
@@ -325,6 +327,8 @@ static void drop_conn(struct brick_conn *c)
 	struct brick_session *s = c->session;
 
 	brick_log_limited(&s->all->lines, LOG_DEBUG, c->who, "closed");
+	/* Whose endpoint is closed tells nothing any more. */
+	brick_usage_look_at(c);
 	c->queue->conn = NULL;
 	s->n_conns--;
 	brick_conn_close(c);

@@ -15,6 +15,7 @@
 #include "brickd/session/quarantine.h"
 #include "brickd/session/session.h"
 #include "brickd/session/sessions.h"
+#include "brickd/session/usage.h"
 #include "brickd/storage/storage.h"
 #include "brickd/storage/storage_failure.h"
 
@@ -109,6 +110,7 @@ static void finish_end(struct brick_session *s)
 	struct brick_sessions *all = s->all;
 
 	brick_quarantine_end(s);
+	brick_usage_end(s);
 	if (s->client) {
 		s->holdings->n_sessions--;
 		s->holdings->n_ending--;

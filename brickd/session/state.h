@@ -25,6 +25,7 @@
 #include "brickd/storage/flush.h"
 #include "proto/kfb_codec.h"
 #include "proto/kfb_err.h"
+#include "proto/kfb_rate.h"
 #include "proto/kfb_session.h"
 #include "proto/kfb_slot.h"
 
@@ -171,6 +172,18 @@ struct brick_session_quarantine {
 	bool is_token;
 };
 
+/* ---- what it moves ---- */
+
+/**
+ * struct brick_usage - of one session that has a rate
+ * @bucket: what it may still move
+ * @told_ms: what was moved until then was moved before it could know of its rate
+ */
+struct brick_usage {
+	struct kfb_bucket bucket;
+	uint64_t told_ms;
+};
+
 /* ---- a session ---- */
 
 #define BRICK_SESSION_WHO_BYTES 80
@@ -196,6 +209,9 @@ struct brick_session_quarantine {
  * @is_used: it has sent a request: there may be something to come back for
  * @is_told: a SHUTDOWN was sent
  * @events: what it is to be told
+ * @rate: how much it may move; changed by brick_usage_take_rate() only
+ * @usage: whether it moves more, where that can be counted
+ * @rated_link: among those that have a rate
  * @n_conns: connections
  * @queues: by index, NULL where there was no connection yet
  * @n_ops: requests in flight
@@ -239,6 +255,9 @@ struct brick_session {
 	bool is_used;
 	bool is_told;
 	struct brick_events events;
+	struct kfb_rate rate;
+	struct brick_usage usage;
+	TAILQ_ENTRY(brick_session) rated_link;
 	uint32_t n_conns;
 	struct brick_queue *queues[BRICK_QUEUES_MAX];
 	uint32_t n_ops;
@@ -311,6 +330,7 @@ struct brick_session_ops {
  * @flows: likewise
  * @strangers: of all sessions before AUTH
  * @fences: clients that are kept out
+ * @rated: sessions with a rate; the one that has not been looked at longest is first
  * @quarantined: sessions with blocks in quarantine
  * @n_quarantined: these blocks, of each session
  * @holds: freed slots that several sessions hold back
@@ -337,6 +357,7 @@ struct brick_sessions {
 	struct brick_flow flows[BRICK_CLIENTS_MAX + 1];
 	struct brick_flow strangers;
 	struct brick_fences fences;
+	struct brick_session_list rated;
 	struct brick_session_bucket quarantined;
 	uint64_t n_quarantined;
 	struct brick_mappings mappings;

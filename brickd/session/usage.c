@@ -1,0 +1,197 @@
+// SPDX-License-Identifier: BSD-2-Clause
+/* What sessions read and write, held against their rates. */
+#include "brickd/session/usage.h"
+
+#include <stdio.h>
+
+#include "brickd/base/clock.h"
+#include "brickd/net/conn.h"
+#include "brickd/net/net.h"
+#include "proto/kfb_wire.h"
+
+/*
+ * What a session may have had in advance. A client has 100 ms: between that and this
+ * lies all that a network holds back, and brings at once.
+ */
+#define BURST_MS 10000
+
+/* 1/16 more than the rate, for what its clock is ahead and what a client does not count. */
+#define SLACK_SHIFT 4
+
+/*
+ * A tick looks at so many sessions: at all that there may be within five minutes, which
+ * is well before a bucket forgets how long it has been filling.
+ */
+#define LOOK_MAX 256
+
+#define WHAT_BYTES 80
+
+/*
+ * The rate by which it is judged. A client that makes each of its writes durable, as a
+ * disk does with FUA, reads a few bytes behind each, and counts none of these reads; here
+ * they look like any, so that there may be twice as many operations.
+ */
+static struct kfb_rate judged_rate(const struct kfb_rate *rate)
+{
+	uint64_t bytes = rate->bytes_per_s + (rate->bytes_per_s >> SLACK_SHIFT);
+	uint64_t n_ops = 2 * (uint64_t)rate->ops_per_s;
+
+	n_ops += n_ops >> SLACK_SHIFT;
+	return (struct kfb_rate){
+		.bytes_per_s =
+			bytes < KFB_RATE_BYTES_MAX ? bytes : KFB_RATE_BYTES_MAX,
+		.ops_per_s = n_ops < UINT32_MAX ? (uint32_t)n_ops : UINT32_MAX,
+	};
+}
+
+static void describe_rate(const struct kfb_rate *rate, char *what, size_t size)
+{
+	unsigned long long bytes = rate->bytes_per_s;
+	unsigned int n_ops = rate->ops_per_s;
+
+	if (bytes && n_ops)
+		(void)snprintf(what, size, "%llu bytes and %u operations",
+			       bytes, n_ops);
+	else if (bytes)
+		(void)snprintf(what, size, "%llu bytes", bytes);
+	else
+		(void)snprintf(what, size, "%u operations", n_ops);
+}
+
+static void count_excess(struct brick_session *s)
+{
+	char what[WHAT_BYTES];
+
+	brick_count(&s->counters->rate_exceeded);
+	brick_count(&s->all->counters->rate_exceeded);
+	describe_rate(&s->rate, what, sizeof(what));
+	brick_log_limited(&s->all->net->lines[BRICK_LINES_RATES], LOG_WARNING,
+			  s->who,
+			  "it moves more than its rate, %s a second: its "
+			  "software keeps to no rates, or is older than this "
+			  "brick: update it, or evict the session",
+			  what);
+}
+
+static void judge_session(struct brick_session *s, uint64_t bytes,
+			  uint64_t n_ops)
+{
+	struct kfb_bucket *b = &s->usage.bucket;
+	uint64_t now_ms = brick_now_ms(), looked_ms = b->filled_ms;
+	const struct kfb_rate rate = b->rate;
+
+	/*
+	 * What has come since the last look has come in the time since then: that
+	 * fills the bucket afterwards, however long it was.
+	 */
+	kfb_bucket_take(b, bytes, n_ops);
+	if (kfb_bucket_is_open(b, now_ms))
+		return;
+	kfb_bucket_init(b, &rate, BURST_MS, now_ms);
+	/* Some of it may have been under way when its client was told. */
+	if (looked_ms >= s->usage.told_ms)
+		count_excess(s);
+}
+
+/* Without a client there is no handle, and nothing can have moved. */
+static void look_at_conns(struct brick_session *s, struct brick_conn *conns[],
+			  uint32_t n)
+{
+	struct brick_client_counters *counters = s->counters;
+	struct stcp_moved sum = { 0 }, one;
+
+	if (!counters)
+		return;
+	for (uint32_t i = 0; i < n; i++) {
+		if (!brick_conn_take_moved(conns[i], &one))
+			continue;
+		sum.read_bytes += one.read_bytes;
+		sum.written_bytes += one.written_bytes;
+		sum.n_ops += one.n_ops;
+	}
+	if (sum.read_bytes || sum.written_bytes || sum.n_ops) {
+		brick_count_add(&counters->read_bytes, sum.read_bytes);
+		brick_count_add(&counters->written_bytes, sum.written_bytes);
+		brick_count_add(&counters->data_ops, sum.n_ops);
+	}
+	if (kfb_rate_is_set(&s->rate))
+		judge_session(s, sum.read_bytes + sum.written_bytes, sum.n_ops);
+}
+
+void brick_usage_look_at(struct brick_conn *c)
+{
+	look_at_conns(c->session, &c, 1);
+}
+
+void brick_usage_look(struct brick_session *s)
+{
+	struct brick_conn *conns[BRICK_QUEUES_MAX];
+	uint32_t n = 0;
+
+	for (size_t i = 0; i < BRICK_QUEUES_MAX && n < s->n_conns; i++)
+		if (s->queues[i] && s->queues[i]->conn)
+			conns[n++] = s->queues[i]->conn;
+	look_at_conns(s, conns, n);
+}
+
+void brick_usage_look_at_rated(struct brick_sessions *all)
+{
+	struct brick_session *s;
+
+	TAILQ_FOREACH(s, &all->rated, rated_link)
+	brick_usage_look(s);
+}
+
+void brick_usage_tick(struct brick_sessions *all)
+{
+	struct brick_session *s, *last;
+	uint32_t n = LOOK_MAX;
+
+	last = TAILQ_LAST(&all->rated, brick_session_list);
+	while (last && n--) {
+		s = TAILQ_FIRST(&all->rated);
+		TAILQ_REMOVE(&all->rated, s, rated_link);
+		TAILQ_INSERT_TAIL(&all->rated, s, rated_link);
+		brick_usage_look(s);
+		if (s == last)
+			break;
+	}
+}
+
+static void change_rate(struct brick_session *s, const struct kfb_rate *rate)
+{
+	if (kfb_rate_is_set(&s->rate))
+		TAILQ_REMOVE(&s->all->rated, s, rated_link);
+	s->rate = *rate;
+	if (kfb_rate_is_set(&s->rate))
+		TAILQ_INSERT_TAIL(&s->all->rated, s, rated_link);
+}
+
+void brick_usage_begin(struct brick_session *s)
+{
+	const struct kfb_rate rate = judged_rate(&s->client->rate);
+
+	change_rate(s, &s->client->rate);
+	kfb_bucket_init(&s->usage.bucket, &rate, BURST_MS, brick_now_ms());
+}
+
+void brick_usage_end(struct brick_session *s)
+{
+	static const struct kfb_rate none;
+
+	change_rate(s, &none);
+}
+
+bool brick_usage_take_rate(struct brick_session *s)
+{
+	const struct kfb_rate rate = judged_rate(&s->client->rate);
+	uint64_t now_ms = brick_now_ms();
+
+	if (kfb_rate_equals(&s->rate, &s->client->rate))
+		return false;
+	brick_usage_look(s);
+	change_rate(s, &s->client->rate);
+	kfb_bucket_change(&s->usage.bucket, &rate, now_ms);
+	s->usage.told_ms = now_ms + BURST_MS;
+	return true;
+}
