@@ -9,6 +9,7 @@
 #include "brickd/base/stop.h"
 #include "brickd/config/config.h"
 #include "brickd/op/op.h"
+#include "brickd/session/event.h"
 #include "brickd/session/session.h"
 #include "brickd/session/usage.h"
 
@@ -40,8 +41,8 @@ static void validate_sessions(struct brick_sessions *all)
 			brick_session_evict(s, KFB_EVICTED_KEY, 0);
 		else if (!is_granted(s))
 			brick_session_evict(s, KFB_EVICTED_GRANT, 0);
-		else
-			(void)brick_usage_take_rate(s);
+		else if (brick_usage_take_rate(s))
+			brick_event_rate(s);
 	}
 }
 

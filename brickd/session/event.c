@@ -38,6 +38,8 @@ static bool fill_event(const struct brick_session *s, uint32_t kind,
 		event->va = lost->first << KFB_BLOCK_SHIFT;
 		event->n_blocks = lost->end - lost->first;
 	}
+	if (kind == KFB_EVENT_RATE)
+		event->rate = s->rate;
 	if (kind == KFB_EVENT_EVICTED) {
 		event->cause = s->events.eviction.cause;
 		event->uid = s->events.eviction.uid;
@@ -51,6 +53,8 @@ static bool knows_kind(const struct brick_conn *c, uint32_t kind)
 
 	if (kind == KFB_EVENT_EVICTED)
 		needs |= KFB_FEATURE_EVICTED;
+	if (kind == KFB_EVENT_RATE)
+		needs |= KFB_FEATURE_RATE;
 	return (c->features & needs) == needs;
 }
 
@@ -109,6 +113,13 @@ void brick_event_evicted(struct brick_session *s, uint32_t cause, uint32_t uid)
 	s->events.eviction.cause = cause;
 	s->events.eviction.uid = uid;
 	brick_event_raise(s, KFB_EVENT_EVICTED);
+}
+
+void brick_event_rate(struct brick_session *s)
+{
+	/* One with other numbers may be out, and not be acknowledged. */
+	brick_event_drop(s, KFB_EVENT_RATE);
+	brick_event_raise(s, KFB_EVENT_RATE);
 }
 
 void brick_event_drop(struct brick_session *s, uint32_t kind)

@@ -39,6 +39,9 @@ void brick_event_hold(struct brick_session *session, uint32_t kind);
 void brick_event_evicted(struct brick_session *session, uint32_t cause,
 			 uint32_t uid);
 
+/* Its rate is another one; without %KFB_FEATURE_RATE nobody is told. */
+void brick_event_rate(struct brick_session *session);
+
 /* It holds no more. */
 void brick_event_drop(struct brick_session *session, uint32_t kind);
 

@@ -17,10 +17,12 @@ RESERVED = PLAIN + "reservations:Reservations."
 RESERVING = "tests/func/brickd-fencing:reservations:Reservations."
 LIMITS = "tests/func/brickd-slow:limits:Limits."
 QUOTAS = PLAIN + "quotas:Quotas."
+RATES = PLAIN + "rates:Rates."
 CONFIG = "tests/unit/brickd/test-brickd-config"
 FAILED_AUTHS = PLAIN + "logs:Logs.test_what_needs_no_key_hides_no_failed_authentication"
 LISTEN = "tests/unit/brickd/test-brickd-listen"
 ARRIVING = "tests/unit/stcp/test-stcp-arriving"
+MOVED = "tests/unit/stcp/test-stcp-moved"
 TURNS = "tests/unit/brickd/test-brickd-flush_turns"
 CHANGES = "tests/unit/brickd/test-brickd-changes"
 WORK = "tests/unit/brickd/test-brickd-work"
@@ -29,6 +31,8 @@ BELL = "tests/unit/brickd/test-brickd-bell"
 FLOW = "tests/unit/brickd/test-brickd-flow"
 SESSIONS = "tests/unit/brickd/test-brickd-sessions"
 SESSION_END = "tests/unit/brickd/test-brickd-session_end"
+USAGE = "tests/unit/brickd/test-brickd-usage"
+EVENT = "tests/unit/brickd/test-brickd-event"
 GAUGES = "tests/unit/brickd/test-brickd-gauges"
 HOLDINGS = "tests/unit/brickd/test-brickd-holdings"
 MAPPING = "tests/unit/brickd/test-brickd-mapping"
@@ -176,6 +180,60 @@ BRICKD_MUTANTS = {
     "quota-told-to-who-does-not-know-of-it": Mutant(
         "shares", "op_info.c", " || !has_feature(op, KFB_FEATURE_QUOTA))", ")",
         PLAIN + "sessions:Joins", folder=OP),
+    # What sessions are told they may move, and whether they do.
+    "rate-told-to-who-does-not-know-of-it": Mutant(
+        "rates", "op_info.c", " || !has_feature(op, KFB_FEATURE_RATE))", ")",
+        RATES + "test_who_asks_for_it_is_told_its_rate", folder=OP),
+    "rate-of-the-start-is-kept": Mutant(
+        "rates", "config_reload.c", "\told->rate = fresh->rate;\n", "", CONFIG,
+        folder="brickd/config"),
+    "other-rate-told-to-who-does-not-know-of-it": Mutant(
+        "rates", "event.c", "\tif (kind == KFB_EVENT_RATE)\n\t\tneeds |= KFB_FEATURE_RATE;\n", "",
+        EVENT, folder=SESSION),
+    "other-rate-told-once": Mutant(
+        "rates", "event.c", "\tbrick_event_drop(s, KFB_EVENT_RATE);\n", "", EVENT, folder=SESSION),
+    "other-rate-not-told": Mutant(
+        "rates", "reload.c", "\t\t\tbrick_event_rate(s);\n", "\t\t\tcontinue;\n",
+        RATES + "test_another_rate_is_told_at_once", folder="brickd"),
+    "same-rate-told-again": Mutant(
+        "rates", "usage.c", "if (kfb_rate_equals(&s->rate, &s->client->rate))", "if (0)",
+        RATES + "test_another_rate_is_told_at_once", folder=SESSION),
+    "half-a-write-moves-nothing": Mutant(
+        "rates", "target.c", "count_moved(&ep->written_bytes, bytes);", ";", MOVED,
+        folder="kfabric/user"),
+    "messages-are-writes": Mutant(
+        "rates", "target.c", "if (ep->rx.hdr.op == TCPW_WRITE)\n\t\tcount_moved",
+        "if (1)\n\t\tcount_moved", MOVED, folder="kfabric/user"),
+    "closed-connection-has-moved-nothing": Mutant(
+        "rates", "session.c", "\tbrick_usage_look_at(c);\n", "",
+        RATES + "test_what_is_moved_is_counted_to_the_byte", folder=SESSION),
+    "moved-since-the-start-at-each-look": Mutant(
+        "rates", "conn.c", "\tc->moved = now;\n", "", USAGE, folder=NET),
+    "administrators-see-what-was-moved-before": Mutant(
+        "rates", "admin_clients.c", "\tbrick_usage_look(s);\n", "",
+        RATES + "test_what_is_moved_is_counted_to_the_byte", folder="brickd/admin"),
+    "readbacks-are-operations": Mutant(
+        "rates", "usage.c", "2 * (uint64_t)rate->ops_per_s", "(uint64_t)rate->ops_per_s", USAGE,
+        folder=SESSION),
+    "clock-that-is-ahead-is-an-excess": Mutant(
+        "rates", "usage.c", "#define SLACK_SHIFT 4", "#define SLACK_SHIFT 12", USAGE,
+        folder=SESSION),
+    "bucket-filled-before-what-has-come": Mutant(
+        "rates", "usage.c", "\tkfb_bucket_take(b, bytes, n_ops);\n",
+        "\t(void)kfb_bucket_is_open(b, now_ms);\n\tkfb_bucket_take(b, bytes, n_ops);\n", USAGE,
+        folder=SESSION),
+    "excess-counted-for-ever": Mutant(
+        "rates", "usage.c", "\tkfb_bucket_init(b, &rate, BURST_MS, now_ms);\n",
+        "\t(void)rate;\n", USAGE, folder=SESSION),
+    "other-rate-holds-before-it-is-told": Mutant(
+        "rates", "usage.c", "if (looked_ms >= s->usage.told_ms)", "if (looked_ms)", USAGE,
+        folder=SESSION),
+    "late-look-at-another-rate": Mutant(
+        "rates", "usage.c", "if (looked_ms >= s->usage.told_ms)",
+        "if (looked_ms && now_ms >= s->usage.told_ms)", USAGE, folder=SESSION),
+    "other-rate-forgives": Mutant(
+        "rates", "usage.c", "\tbrick_usage_look(s);\n\tchange_rate", "\tchange_rate", USAGE,
+        folder=SESSION),
     "freed-by-its-own-client-not-waited-for": Mutant(
         "shares", "changes.c", "if (rc == -EDQUOT && commit->freer == c->whose)", "if (0)",
         CHANGES, folder="brickd/storage"),

@@ -101,6 +101,7 @@ class Brick:
         self.clients = clients or {"a": ["0x0+1T rw"]}
         # By client: its settings.
         self.quotas = {}
+        self.rates = {}
         self.roles = {}
         self.groups = {}
         self.settings = settings
@@ -151,6 +152,7 @@ class Brick:
             lines += [f"grant = {grant}" for grant in grants]
             if name in self.quotas:
                 lines.append(f"quota = {self.quotas[name]}")
+            lines += [f"rate-{what} = {rate}" for what, rate in self.rates.get(name, {}).items()]
             if name in self.roles:
                 lines.append(f"role = {self.roles[name]}")
             if name in self.groups:

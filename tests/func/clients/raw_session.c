@@ -84,6 +84,7 @@ bool raw_join_hello(const struct raw_session *s, uint16_t queue,
 	raw_hello(&hello);
 	hello.queue = queue;
 	hello.session_id = s->accepted.session_id;
+	hello.features = s->accepted.features;
 	hello.join_counter = counter;
 	return kfb_encode_hello(&hello, raw, KFB_HELLO_BYTES) > 0 &&
 	       !kfb_auth_join_proof(&sodium, s->key, raw,

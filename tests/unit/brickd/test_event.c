@@ -131,6 +131,61 @@ static void what_waits_for_a_request_comes_with_it(void **state)
 	assert_int_equal(rig.last.u.event.kind, KFB_EVENT_MEDIA_ERROR);
 }
 
+static void rate_again(uint64_t bytes_per_s)
+{
+	rig.s.rate = (struct kfb_rate){ .bytes_per_s = bytes_per_s };
+	brick_event_rate(&rig.s);
+}
+
+static void another_rate_is_told_with_its_numbers(void **state)
+{
+	rig.conn.features |= KFB_FEATURE_RATE;
+	rig.s.rate = (struct kfb_rate){ KFB_RATE_BYTES_MIN, KFB_RATE_OPS_MIN };
+	brick_event_rate(&rig.s);
+	assert_int_equal(rig.n_sent, 1);
+	assert_int_equal(rig.last.u.event.kind, KFB_EVENT_RATE);
+	assert_int_equal(rig.last.u.event.deadline_ms, 0);
+	assert_true(kfb_rate_equals(&rig.last.u.event.rate, &rig.s.rate));
+	/* Another one before that is acknowledged, and none. */
+	rate_again(2 * KFB_RATE_BYTES_MIN);
+	rate_again(0);
+	assert_int_equal(rig.n_sent, 3);
+	assert_false(kfb_rate_is_set(&rig.last.u.event.rate));
+	/* What the client has heard of first is not what holds. */
+	ack(KFB_OP_PING, 2);
+	rig_connect(&rig);
+	rig.conn.features |= KFB_FEATURE_RATE;
+	brick_events_again(&rig.s);
+	assert_int_equal(rig.n_sent, 4);
+	assert_false(kfb_rate_is_set(&rig.last.u.event.rate));
+	ack(KFB_OP_PING, 4);
+	brick_events_again(&rig.s);
+	assert_int_equal(rig.n_sent, 4);
+}
+
+static void
+a_rate_waits_for_a_connection_and_is_told_as_it_is_then(void **state)
+{
+	rig.s.queues[0]->conn = NULL;
+	rate_again(KFB_RATE_BYTES_MIN);
+	rate_again(3 * KFB_RATE_BYTES_MIN);
+	assert_int_equal(rig.n_sent, 0);
+	rig_connect(&rig);
+	rig.conn.features |= KFB_FEATURE_RATE;
+	brick_events_again(&rig.s);
+	assert_int_equal(rig.n_sent, 1);
+	assert_int_equal(rig.last.u.event.rate.bytes_per_s,
+			 3 * KFB_RATE_BYTES_MIN);
+}
+
+static void a_rate_is_told_to_nobody_who_does_not_know_it(void **state)
+{
+	rate_again(KFB_RATE_BYTES_MIN);
+	rig.conn.features = KFB_FEATURE_RATE;
+	rate_again(2 * KFB_RATE_BYTES_MIN);
+	assert_int_equal(rig.n_sent, 0);
+}
+
 /* It is the last word: the connection ends when it is out. */
 static void who_is_evicted_is_told_by_whom(void **state)
 {
@@ -171,6 +226,9 @@ int main(void)
 		CASE(no_more_than_four_are_unacknowledged),
 		CASE(only_what_has_a_time_is_told_with_one),
 		CASE(what_waits_for_a_request_comes_with_it),
+		CASE(another_rate_is_told_with_its_numbers),
+		CASE(a_rate_waits_for_a_connection_and_is_told_as_it_is_then),
+		CASE(a_rate_is_told_to_nobody_who_does_not_know_it),
 		CASE(who_is_evicted_is_told_by_whom),
 		CASE(an_eviction_is_told_to_nobody_who_does_not_know_it),
 	};
