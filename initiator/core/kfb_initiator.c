@@ -247,6 +247,13 @@ static void kfb_initiator_evicted(struct kfb_initiator *i)
 				   kfb_evicted_text(i->evicted.cause));
 }
 
+static void kfb_initiator_set_rate(struct kfb_initiator *i,
+				   const struct kfb_rate *rate)
+{
+	if (i->ops->set_rate)
+		i->ops->set_rate(i, rate);
+}
+
 _Bool kfb_initiator_take_event(struct kfb_initiator *i, struct kfb_event *out)
 {
 	if (i->evicted.kind) {
@@ -283,6 +290,9 @@ _Bool kfb_initiator_received(struct kfb_initiator_queue *q, __u16 index,
 		kfb_initiator_evicted(i);
 		return 1;
 	}
+	if (outcome.kind == KFB_OUTCOME_EVENT &&
+	    i->reply.u.event.kind == KFB_EVENT_RATE)
+		kfb_initiator_set_rate(i, &i->reply.u.event.rate);
 	/* A receive is posted before the reply frees its request's credit. */
 	rc = i->ops->receive(q, index);
 	if (rc)
@@ -340,6 +350,7 @@ static void kfb_initiator_begin_session(struct kfb_initiator *i)
 	kfb_initiator_lock(first);
 	kfb_window_lease(&first->window, i->client.info.lease_ms);
 	kfb_initiator_unlock(first);
+	kfb_initiator_set_rate(i, &i->client.info.rate);
 	i->session_id = i->client.session_id;
 	i->ops->make_mappings(i);
 }

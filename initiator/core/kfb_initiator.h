@@ -206,6 +206,8 @@ enum kfb_initiator_level {
  * @call_done: a call is done
  * @make_mappings: in a new session: every mapping is to be made, then
  *	kfb_client_mapped()
+ * @set_rate: how much the session may move from now on, kfb_rate_ok(); or NULL. What
+ *	is under way goes on
  * @writes_lost: completed writes are lost, which every flush says from now on;
  *	or NULL
  * @can_commit: can writes be durable when they complete? NULL: not all of them
@@ -251,6 +253,7 @@ struct kfb_initiator_ops {
 	void (*call_done)(struct kfb_initiator *i,
 			  struct kfb_initiator_call *call);
 	void (*make_mappings)(struct kfb_initiator *i);
+	void (*set_rate)(struct kfb_initiator *i, const struct kfb_rate *rate);
 	void (*writes_lost)(struct kfb_initiator *i,
 			    const struct kfb_dirty *writes);
 	_Bool (*can_commit)(struct kfb_initiator *i);

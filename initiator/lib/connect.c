@@ -46,6 +46,7 @@ static int init_client(struct kfbrick *k, const uint8_t *expect_uuid)
 				.features = KFB_FEATURE_EVENT |
 					    KFB_FEATURE_QUOTA |
 					    KFB_FEATURE_EVICTED |
+					    KFB_FEATURE_RATE |
 					    (k->reconnect_ms ?
 						     KFB_FEATURE_RESUME : 0),
 			},

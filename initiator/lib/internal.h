@@ -240,6 +240,8 @@ struct kfbrick {
 	bool is_settled; /* what progress took has led to nothing more to do */
 	bool is_connected; /* it was LIVE once */
 	uint64_t moved_bytes; /* by operations, on all connections */
+	struct kfb_bucket rate; /* what is left of what the brick allows */
+	bool waits_for_rate; /* in the last round of posting */
 	char lost_why[KFBL_ERROR_BYTES]; /* of the newest loss */
 
 	/* control: receive buffers, send buffers, readback scratch, bounce */

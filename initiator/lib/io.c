@@ -6,7 +6,7 @@
  * is posted in pieces, one per handle, at most piece_max bytes, and with
  * several queues one per block: all I/O of a block goes down one queue. What
  * does not fit into the fabric's queue, or into the window of what the link
- * moves soon (kfb_window.h), waits in order, and so does what was in flight when
+ * moves soon (kfb_window.h), or into what the brick allows (kfb_rate.h), waits in order, and so does what was in flight when
  * its connection died: it is posted again when the session lives.
  */
 #include <errno.h>
@@ -19,9 +19,11 @@
 
 int kfbl_io_init(struct kfbrick *k)
 {
+	static const struct kfb_rate none;
 	uint32_t n = k->queue_depth + KFBL_OPS_INTERNAL;
 	uint32_t i;
 
+	kfb_bucket_init(&k->rate, &none, KFB_RATE_BURST_MS, kfbl_now_ms());
 	STAILQ_INIT(&k->free_ops);
 	STAILQ_INIT(&k->free_internal);
 	STAILQ_INIT(&k->unposted);
@@ -135,8 +137,19 @@ static int next_piece(struct kfbrick *k, const struct kfbl_queue *q,
 	if ((k->core.client.n_used > 1 || k->core.retain.is_on) &&
 	    piece->len > in_block)
 		piece->len = in_block;
-	piece->len = kfb_window_piece(&q->core.window, piece->len);
+	piece->len = kfb_window_piece(&q->core.window,
+				      kfb_bucket_piece(&k->rate, piece->len));
 	return piece->len ? 0 : -EAGAIN;
+}
+
+/* Is there nothing left of what the brick allows? */
+static bool is_over_rate(struct kfbrick *k)
+{
+	if (!kfb_rate_is_set(&k->rate.rate) ||
+	    kfb_bucket_is_open(&k->rate, kfbl_now_ms()))
+		return false;
+	k->waits_for_rate = true;
+	return true;
 }
 
 /* Return 0, -EAGAIN (later), or why these bytes cannot be moved. */
@@ -148,8 +161,11 @@ static int post_bytes(struct kfbrick *k, struct kfbl_ctx *ctx,
 	ssize_t rc;
 
 	q = &k->queues[kfb_queue_of(op->va + offset, k->core.client.n_used)];
-	if (q->full)
+	if (q->full || is_over_rate(k)) {
+		/* A later one must not find that there is some again. */
+		q->full = true;
 		return -EAGAIN;
+	}
 	rc = next_piece(k, q, op, offset, len, &piece);
 	/* A smaller piece must not overtake this one. */
 	if (rc == -EAGAIN)
@@ -179,6 +195,7 @@ static int post_bytes(struct kfbrick *k, struct kfbl_ctx *ctx,
 		return -EAGAIN;
 	}
 	TAILQ_INSERT_TAIL(&q->in_flight, ctx, link);
+	kfb_bucket_take(&k->rate, ctx->len, 1);
 	kfb_window_posted(&q->core.window, ctx->len, kfbl_now_ms(), &ctx->mark);
 	return 0;
 }
@@ -280,6 +297,7 @@ bool kfbl_io_pump(struct kfbrick *k)
 	bool open = false;
 	uint32_t i;
 
+	k->waits_for_rate = false;
 	for (i = 0; i < k->n_queues; i++)
 		open |= !TAILQ_EMPTY(&k->queues[i].again);
 	/* Copies go before all else. */

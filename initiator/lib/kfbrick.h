@@ -293,6 +293,22 @@ int kfbrick_get_info(struct kfbrick *k, struct kfbrick_info *info);
 int kfbrick_get_quota(struct kfbrick *k, uint64_t *quota_blocks,
 		      uint64_t *used_blocks);
 
+/**
+ * kfbrick_get_rate - how much the brick allows this connection to move
+ * @k: connection
+ * @bytes_per_s: read and written in a second; 0: any number
+ * @ops_per_s: reads and writes in a second, those that the library makes of a long
+ *	one counted each; 0: any number
+ *
+ * The library keeps to it by itself: what is posted waits, in order, and the time in
+ * which a call has to be over does not run meanwhile. The brick may change it at any
+ * time, and says so by %KFBRICK_EVENT_RATE. Before the first session both are 0.
+ *
+ * Context: does not block.
+ */
+void kfbrick_get_rate(const struct kfbrick *k, uint64_t *bytes_per_s,
+		      uint32_t *ops_per_s);
+
 #define KFBRICK_GRANT_RO 1
 #define KFBRICK_GRANT_RW 2
 

@@ -20,6 +20,7 @@ struct kfbrick;
 #define KFBRICK_EVENT_SHUTDOWN	  3
 #define KFBRICK_EVENT_MEDIA_ERROR 4
 #define KFBRICK_EVENT_EVICTED	  5
+#define KFBRICK_EVENT_RATE	  6
 
 #define KFBRICK_EVICTED_ORDER	 1
 #define KFBRICK_EVICTED_CLIENT	 2
@@ -34,7 +35,8 @@ struct kfbrick;
  * @kind: KFBRICK_EVENT_*: the lease is about to end; somebody waits for memory
  *	and this mapping, or others of as many blocks, would help: unmap what
  *	can be done without, nothing is taken by force; the brick stops; the
- *	blocks at @va are lost; the brick has ended the session, see @cause
+ *	blocks at @va are lost; the brick has ended the session, see @cause;
+ *	kfbrick_get_rate() has other numbers
  * @va: address, where it concerns blocks
  * @n_blocks: how many; 0 of a medium error: the brick cannot say which
  * @mapping_id: where it concerns a mapping: its kfbrick_mapping_id()

@@ -223,6 +223,8 @@ static uint64_t next_ms(const struct kfbrick *k, uint64_t until_ms)
 
 	if (kfbl_restore_next_ms(k) < at_ms)
 		at_ms = kfbl_restore_next_ms(k);
+	if (k->waits_for_rate && kfb_bucket_next_ms(&k->rate) < at_ms)
+		at_ms = kfb_bucket_next_ms(&k->rate);
 	return until_ms < at_ms ? until_ms : at_ms;
 }
 

@@ -326,6 +326,13 @@ int kfbrick_get_quota(struct kfbrick *k, uint64_t *quota_blocks,
 	return 0;
 }
 
+void kfbrick_get_rate(const struct kfbrick *k, uint64_t *bytes_per_s,
+		      uint32_t *ops_per_s)
+{
+	*bytes_per_s = k->rate.rate.bytes_per_s;
+	*ops_per_s = k->rate.rate.ops_per_s;
+}
+
 uint32_t kfbrick_lease_ms(const struct kfbrick *k)
 {
 	return k->core.client.info.lease_ms;

@@ -169,6 +169,14 @@ static __u64 moved_bytes(struct kfb_initiator_queue *core)
 	return kfbl_link_moved_bytes(&kfbl_queue_of(core)->link);
 }
 
+static void set_rate(struct kfb_initiator *i, const struct kfb_rate *rate)
+{
+	struct kfbrick *k = kfbl_of(i);
+
+	if (!kfb_rate_equals(&k->rate.rate, rate))
+		kfb_bucket_change(&k->rate, rate, kfbl_now_ms());
+}
+
 const struct kfb_initiator_ops kfbl_initiator_ops = {
 	.connect = connect_queue,
 	.close = close_queue,
@@ -180,6 +188,7 @@ const struct kfb_initiator_ops kfbl_initiator_ops = {
 	.write_copy = kfbl_retain_write_copy,
 	.call_done = call_done,
 	.make_mappings = make_mappings,
+	.set_rate = set_rate,
 	.over = port_over,
 	.say = port_say,
 	.now_ms = now_ms,

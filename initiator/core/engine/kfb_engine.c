@@ -123,6 +123,9 @@ static int kfb_engine_receive_event(struct kfb_engine *e,
 		return kfb_engine_fail(e, -EPROTO);
 	if (is_evicted && !(e->accept.features & KFB_FEATURE_EVICTED))
 		return kfb_engine_fail(e, -EPROTO);
+	if (event->kind == KFB_EVENT_RATE &&
+	    !(e->accept.features & KFB_FEATURE_RATE))
+		return kfb_engine_fail(e, -EPROTO);
 	/* Numbers rise; more than this unacknowledged is a brick gone wild. */
 	if ((__s32)(event->event_seq - e->event_seen) <= 0 ||
 	    e->events_unacked == KFB_EVENTS_UNACKED_MAX)
@@ -142,6 +145,21 @@ static int kfb_engine_receive_event(struct kfb_engine *e,
 	return 0;
 }
 
+/* Does INFO say what nobody has asked for? */
+static _Bool kfb_engine_is_told_too_much(const struct kfb_engine *e,
+					 const struct kfb_reply *reply)
+{
+	__u32 flags;
+
+	if (reply->op != KFB_OP_INFO || reply->status)
+		return 0;
+	flags = reply->u.info.flags;
+	return (flags & KFB_INFO_QUOTA &&
+		!(e->accept.features & KFB_FEATURE_QUOTA)) ||
+	       (flags & KFB_INFO_RATE &&
+		!(e->accept.features & KFB_FEATURE_RATE));
+}
+
 static int kfb_engine_receive_reply(struct kfb_engine *e,
 				    const struct kfb_reply *reply,
 				    struct kfb_outcome *out)
@@ -149,10 +167,7 @@ static int kfb_engine_receive_reply(struct kfb_engine *e,
 	struct kfb_call *call;
 	int rc;
 
-	/* Nobody has asked for it. */
-	if (reply->op == KFB_OP_INFO && !reply->status &&
-	    reply->u.info.flags & KFB_INFO_QUOTA &&
-	    !(e->accept.features & KFB_FEATURE_QUOTA))
+	if (kfb_engine_is_told_too_much(e, reply))
 		return kfb_engine_fail(e, -EPROTO);
 	if (kfb_slots_answered(&e->slots, reply->op, &reply->cookie))
 		return kfb_engine_fail(e, -EPROTO);

@@ -30,13 +30,14 @@ static const struct kfb_hmac with = { .compute = hmac };
 
 void fake_make_accept(struct fake_brick *b, const struct kfb_hello *hello)
 {
+	uint32_t unknown = (b->rules.quota_blocks && !b->rules.quota_untold
+				    ? 0
+				    : KFB_FEATURE_QUOTA) |
+			   (b->rules.rate_untold ? KFB_FEATURE_RATE : 0);
 	struct kfb_accept accept = {
 		.version = KFB_VERSION,
 		.credits = FAKE_CREDITS,
-		.features = hello->features & KFB_FEATURES_V1 &
-			    (b->rules.quota_blocks && !b->rules.quota_untold
-				     ? KFB_FEATURES_V1
-				     : ~KFB_FEATURE_QUOTA),
+		.features = hello->features & KFB_FEATURES_V1 & ~unknown,
 		.req_max_bytes = KFB_REQ_MAX_BYTES,
 		.reply_max_bytes = KFB_REPLY_MAX_BYTES,
 		.session_id =
@@ -108,6 +109,10 @@ static void answer_info(struct fake_brick *b, struct kfb_info *info)
 	info->mappings_max = 64;
 	info->map_extent_max_bytes = KFB_MAP_EXTENT_MAX_BYTES;
 	info->alloc_max_blocks = FAKE_BLOCKS;
+	info->rate.bytes_per_s = b->rules.rate_bytes;
+	info->rate.ops_per_s = b->rules.rate_ops;
+	if (kfb_rate_is_set(&info->rate))
+		info->flags |= KFB_INFO_RATE;
 	if (!b->rules.quota_blocks)
 		return;
 	info->flags |= KFB_INFO_QUOTA;
@@ -202,6 +207,9 @@ static void send_event(struct fake_brick *b, uint32_t kind)
 	if (kind == KFB_EVENT_EVICTED) {
 		event.u.event.cause = KFB_EVICTED_ORDER;
 		event.u.event.uid = FAKE_UID;
+	} else if (kind == KFB_EVENT_RATE) {
+		event.u.event.rate.bytes_per_s = b->rules.rate_bytes;
+		event.u.event.rate.ops_per_s = b->rules.rate_ops;
 	} else {
 		event.u.event.va = FAKE_VA;
 		event.u.event.n_blocks = 1;

@@ -32,6 +32,9 @@ struct fake_rules {
 	_Atomic uint32_t quota_blocks; /* 0: none, and nobody knows of any */
 	_Atomic uint32_t owned_blocks;
 	_Atomic bool quota_untold; /* in INFO without being asked for */
+	_Atomic uint64_t rate_bytes; /* in a second; with rate_ops 0: no rate */
+	_Atomic uint32_t rate_ops; /* likewise; an EVENT tells of both */
+	_Atomic bool rate_untold; /* in INFO without being asked for */
 	_Atomic uint16_t silent_op; /* never answered */
 	_Atomic uint16_t hold_op; /* answered when this is cleared */
 	_Atomic bool hold_page; /* likewise a MAP that goes on, once */

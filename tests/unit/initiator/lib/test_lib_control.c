@@ -100,6 +100,62 @@ static void a_quota_that_nobody_asked_for_breaks_the_protocol(void **state)
 	assert_int_equal(lib_connect(&config), -EPROTO);
 }
 
+static void has_rate(uint64_t bytes, uint32_t ops)
+{
+	uint64_t bytes_per_s;
+	uint32_t ops_per_s;
+
+	kfbrick_get_rate(k, &bytes_per_s, &ops_per_s);
+	assert_true(bytes_per_s == bytes && ops_per_s == ops);
+}
+
+/* The EVENT comes behind the answer, and is acknowledged by another PING. */
+static void be_told_of_the_rate(void)
+{
+	unsigned int seen = fake_brick_seen(brick, KFB_OP_PING);
+
+	rules->event_after_ping = KFB_EVENT_RATE;
+	assert_int_equal(kfbrick_ping(k), 0);
+	wait_seen(KFB_OP_PING, seen + 2);
+}
+
+static void
+a_rate_is_that_of_the_session_until_an_event_says_another(void **state)
+{
+	struct kfbrick_event event = { .size = sizeof(event) };
+
+	has_rate(0, 0);
+	rules->rate_bytes = 64 << 20;
+	rules->rate_ops = 500;
+	lib_connect_default();
+	has_rate(64 << 20, 500);
+	rules->rate_ops = 0;
+	be_told_of_the_rate();
+	has_rate(64 << 20, 0);
+	assert_int_equal(kfbrick_next_event(k, &event), 1);
+	assert_int_equal(event.kind, KFBRICK_EVENT_RATE);
+	assert_int_equal(event.va, 0);
+	assert_int_equal(event.n_blocks, 0);
+	rules->rate_bytes = 0;
+	be_told_of_the_rate();
+	has_rate(0, 0);
+}
+
+static void a_rate_that_nobody_asked_for_breaks_the_protocol(void **state)
+{
+	struct kfbrick_config config = lib_config();
+
+	rules->rate_untold = true;
+	assert_int_equal(lib_connect(&config), 0);
+	rules->event_after_ping = KFB_EVENT_RATE;
+	assert_int_equal(kfbrick_ping(k), 0);
+	while (!kfbrick_ping(k))
+		;
+	lib_says("the brick sent what it may not send");
+	rules->rate_ops = 500;
+	assert_int_equal(lib_connect(&config), -EPROTO);
+}
+
 static void a_call_without_answer_times_out(void **state)
 {
 	lib_connect_short();
@@ -569,6 +625,9 @@ int main(void)
 		CONNECTED(an_alloc_over_the_quota_says_so),
 		CONNECTED(a_quota_that_cannot_be_asked_for_hides_no_refusal),
 		UNCONNECTED(a_quota_that_nobody_asked_for_breaks_the_protocol),
+		CONNECTED(
+			a_rate_is_that_of_the_session_until_an_event_says_another),
+		UNCONNECTED(a_rate_that_nobody_asked_for_breaks_the_protocol),
 		CONNECTED(a_call_without_answer_times_out),
 		CONNECTED(calls_without_answer_use_up_the_credits_but_not_ping),
 		CONNECTED(a_connection_lost_after_a_request_leaves_it_unknown),

@@ -5,8 +5,10 @@
 #include <errno.h>
 #include <poll.h>
 #include <stdlib.h>
+#include <time.h>
 
 #include "lib_fixture.h"
+#include "kfb_rate.h"
 
 #define BLOCK KFBRICK_BLOCK_BYTES
 #define DEPTH 16
@@ -390,6 +392,91 @@ static void a_volatile_brick_cannot_flush(void **state)
 	assert_int_equal(fake_brick_seen(brick, KFB_OP_FLUSH), 0);
 }
 
+static uint64_t now_ms(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return (uint64_t)t.tv_sec * 1000 + (uint64_t)t.tv_nsec / 1000000;
+}
+
+/* So many bytes, at 1 MiB in a second, less what may be had at one time. */
+static uint64_t least_ms(uint64_t bytes)
+{
+	return bytes * 1000 / KFB_RATE_BYTES_MIN - 2 * KFB_RATE_BURST_MS;
+}
+
+/* Longer than it may take: it is not the brick that lets it wait. */
+static void a_rate_makes_long_calls_wait_and_not_fail(void **state)
+{
+	uint8_t *mine = calloc(1, BLOCK);
+	uint64_t begun_ms;
+
+	rules->rate_bytes = KFB_RATE_BYTES_MIN;
+	lib_connect_short();
+	lib_map(1);
+	mine[BLOCK - 1] = 7;
+	begun_ms = now_ms();
+	assert_int_equal(kfbrick_write(k, FAKE_VA, mine, BLOCK), 0);
+	assert_true(now_ms() - begun_ms >= least_ms(BLOCK));
+	assert_memory_equal(fake_brick_memory(brick), mine, BLOCK);
+	assert_int_equal(lib_ping(), 0);
+	free(mine);
+}
+
+static void what_is_posted_waits_for_the_rate_in_order(void **state)
+{
+	struct kfbrick_completion done;
+	uint64_t begun_ms;
+	unsigned int i;
+
+	rules->rate_ops = KFB_RATE_OPS_MIN;
+	lib_connect_default();
+	assert_int_equal(kfbrick_memory_register(k, buf, 2 * BLOCK, &memory),
+			 0);
+	lib_map(1);
+	begun_ms = now_ms();
+	for (i = 0; i < 6; i++)
+		assert_int_equal(kfbrick_post_write(k, FAKE_VA + i * 4096ULL,
+						    buf, 512, &buf[i]),
+				 0);
+	for (i = 0; i < 6; i++) {
+		done = lib_collect();
+		assert_int_equal(done.error, 0);
+		assert_ptr_equal(done.context, &buf[i]);
+	}
+	/* One is there at first, and one is owed at the end. */
+	assert_true(now_ms() - begun_ms >= 4 * 1000 / KFB_RATE_OPS_MIN);
+}
+
+/* Who sleeps on the descriptor is woken when there is some again. */
+static void the_descriptor_tells_when_the_rate_lets_go_on(void **state)
+{
+	struct kfbrick_completion done;
+	struct pollfd pfd = { .events = POLLIN };
+	unsigned int i, n = 0;
+
+	rules->rate_ops = KFB_RATE_OPS_MIN;
+	lib_connect_default();
+	assert_int_equal(kfbrick_memory_register(k, buf, 2 * BLOCK, &memory),
+			 0);
+	lib_map(1);
+	pfd.fd = kfbrick_wait_fd(k);
+	assert_true(pfd.fd >= 0);
+	for (i = 0; i < 4; i++)
+		assert_int_equal(kfbrick_post_write(k, FAKE_VA, buf, 512, NULL),
+				 0);
+	while (n < 4) {
+		ssize_t rc;
+
+		while ((rc = kfbrick_poll(k, &done, 1, 0)) > 0)
+			n++;
+		assert_int_equal(rc, 0);
+		if (n < 4)
+			assert_int_equal(poll(&pfd, 1, TIMEOUT_MS), 1);
+	}
+}
+
 #define CASE(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
 
 int main(void)
@@ -411,6 +498,9 @@ int main(void)
 		CASE(a_failed_flush_is_told_and_tried_again),
 		CASE(a_flush_without_answer_times_out),
 		CASE(an_unmap_flushes_what_was_written_first),
+		CASE(a_rate_makes_long_calls_wait_and_not_fail),
+		CASE(what_is_posted_waits_for_the_rate_in_order),
+		CASE(the_descriptor_tells_when_the_rate_lets_go_on),
 		cmocka_unit_test_setup_teardown(a_readback_sends_no_message,
 						setup_readback, teardown),
 		cmocka_unit_test_setup_teardown(a_volatile_brick_cannot_flush,
