@@ -63,6 +63,7 @@ static struct kfbk_device *kfbk_device_alloc(const struct kfbk_options *options)
 	ratelimit_state_init(&dev->state_limit, DEFAULT_RATELIMIT_INTERVAL,
 			     DEFAULT_RATELIMIT_BURST);
 	spin_lock_init(&dev->lock);
+	kfbk_rate_init(&dev->rate);
 	INIT_LIST_HEAD(&dev->node);
 	INIT_LIST_HEAD(&dev->claim);
 	INIT_LIST_HEAD(&dev->ended);

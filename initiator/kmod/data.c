@@ -270,14 +270,16 @@ static ssize_t kfbk_data_post_op(struct kfbk_queue *q, struct fid_ep *ep,
 }
 
 /*
- * May a request be in flight, by what the link moves soon? Else it comes again
- * when something is over.
+ * May a request be in flight, by what the brick allows and by what the link moves
+ * soon? Else it comes again, also when something is over.
  */
-static bool kfbk_data_enter_window(struct kfbk_queue *q, struct kfbk_rq *krq,
-				   u64 now_ms)
+static bool kfbk_data_enter(struct kfbk_queue *q, struct kfbk_rq *krq,
+			    u64 now_ms)
 {
 	bool may;
 
+	if (unlikely(!kfbk_rate_take(q->dev, krq->len, now_ms)))
+		return false;
 	spin_lock_bh(&q->lock);
 	may = kfb_window_is_open(&q->core.window);
 	if (may)
@@ -286,15 +288,18 @@ static bool kfbk_data_enter_window(struct kfbk_queue *q, struct kfbk_rq *krq,
 	else
 		q->is_full = true;
 	spin_unlock_bh(&q->lock);
+	if (unlikely(!may))
+		kfbk_rate_give(q->dev, krq->len);
 	return may;
 }
 
-static void kfbk_data_leave_window(struct kfbk_queue *q,
-				   const struct kfbk_rq *krq)
+/* It is not in flight after all. */
+static void kfbk_data_leave(struct kfbk_queue *q, const struct kfbk_rq *krq)
 {
 	spin_lock_bh(&q->lock);
 	kfb_window_unposted(&q->core.window, krq->len);
 	spin_unlock_bh(&q->lock);
+	kfbk_rate_give(q->dev, krq->len);
 }
 
 /* What a refused post means for the request. */
@@ -340,12 +345,12 @@ static blk_status_t kfbk_data_submit(struct kfbk_device *dev,
 		kfbk_kick(dev);
 		return BLK_STS_RESOURCE;
 	}
-	if (unlikely(!kfbk_data_enter_window(q, krq, now_ms)))
+	if (unlikely(!kfbk_data_enter(q, krq, now_ms)))
 		return BLK_STS_RESOURCE;
 	if (krq->is_write && dev->retain.mb) {
 		status = kfbk_retain_write(dev, rq);
 		if (status) {
-			kfbk_data_leave_window(q, krq);
+			kfbk_data_leave(q, krq);
 			return status;
 		}
 	}
@@ -360,7 +365,7 @@ static blk_status_t kfbk_data_submit(struct kfbk_device *dev,
 	trace_kfbrick_post(q, rq, ret);
 	if (unlikely(ret)) {
 		WRITE_ONCE(krq->posted, false);
-		kfbk_data_leave_window(q, krq);
+		kfbk_data_leave(q, krq);
 		kfbk_blocks_quieter(dev);
 		if (krq->copy != KFB_RETAIN_NONE)
 			kfbk_retain_over(dev, krq, false);

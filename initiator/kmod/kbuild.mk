@@ -7,7 +7,7 @@ obj-m += kfbrick.o
 kfbrick-y := $(addprefix initiator/kmod/, \
 	main.o control_dev.o options.o key.o hmac.o device.o calls.o zeroes.o \
 	clears.o retain.o flush.o data.o messages.o fabric.o session.o disk.o sysfs.o \
-	claims.o reserve.o attach.o trace.o) \
+	claims.o reserve.o rate.o attach.o trace.o) \
 	$(addprefix initiator/kmod/blocks/, allocate.o blocks.o discard.o \
 	mapcache.o maps.o resize.o restore.o) \
 	$(addprefix initiator/core/, $(kfb-core-objs)) \

@@ -305,6 +305,20 @@ struct kfbk_cache {
 };
 
 /**
+ * struct kfbk_rate - how much the brick allows a disk to move; see rate.c
+ * @is_set: there is a bound; read without the lock
+ * @lock: inside all others; guards the rest
+ * @bucket: what is left
+ * @n_waits: times that a request found nothing left
+ */
+struct kfbk_rate {
+	bool is_set;
+	spinlock_t lock;
+	struct kfb_bucket bucket;
+	u64 n_waits;
+};
+
+/**
  * struct kfbk_route - how one of the brick's addresses is reached
  * @info: by what
  * @fabric: what all queues at this address share
@@ -352,6 +366,7 @@ struct kfbk_route {
  * @blocks: by number
  * @n_blocks: how many; more than the disk has after a failure to grow
  * @cache: which of them are mapped, when not all are
+ * @rate: how much it may move
  * @resize: NULL, or what the map work is to do
  * @waiting: requests for blocks that are not MAPPED
  * @clears: bios of discards and write-zeroes that go on in pieces
@@ -417,6 +432,7 @@ struct kfbk_device {
 	struct kfb_block *blocks;
 	u64 n_blocks;
 	struct kfbk_cache cache;
+	struct kfbk_rate rate;
 	struct kfbk_resize *resize;
 	struct list_head waiting;
 	struct bio_list clears;

@@ -23,6 +23,15 @@ void kfbk_clears_end(struct kfbk_device *dev);
  */
 bool kfbk_clear_put_off(struct kfbk_device *dev, struct request *rq);
 
+/* rate.c */
+void kfbk_rate_init(struct kfbk_rate *rate);
+/* A part of the port; dev->lock is held. */
+void kfbk_rate_set(struct kfb_initiator *i, const struct kfb_rate *rate);
+/* May an operation of @len bytes begin? Then it has its share. Context: any. */
+bool kfbk_rate_take(struct kfbk_device *dev, u32 len, u64 now_ms);
+/* It has not begun after all. */
+void kfbk_rate_give(struct kfbk_device *dev, u32 len);
+
 /* retain.c */
 
 /* When the brick has said what it is. Context: process. */

@@ -354,6 +354,7 @@ static const struct kfb_initiator_ops kfbk_initiator_ops = {
 	.take_back = kfbk_flush_take_back,
 	.call_done = kfbk_call_done,
 	.make_mappings = kfbk_session_make_mappings,
+	.set_rate = kfbk_rate_set,
 	.writes_lost = kfbk_flush_writes_lost,
 	.can_commit = kfbk_flush_can_commit,
 	.can_read_back = kfbk_flush_can_read_back,
@@ -488,6 +489,7 @@ static int kfbk_session_init_core(struct kfbk_device *dev)
 				.features = KFB_FEATURE_EVENT |
 					    KFB_FEATURE_QUOTA |
 					    KFB_FEATURE_EVICTED |
+					    KFB_FEATURE_RATE |
 					    (o->thin ? KFB_FEATURE_THIN : 0),
 			},
 			.random = kfbk_session_random_bytes,

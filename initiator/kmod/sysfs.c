@@ -205,6 +205,23 @@ static ssize_t kfbk_retain_show(struct device *device,
 }
 KFBK_ATTR_RO(retain);
 
+/* How much the brick allows in a second (0: any number), and how often it was waited for. */
+static ssize_t kfbk_rate_show(struct device *device,
+			      struct device_attribute *attr, char *buf)
+{
+	struct kfbk_rate *r = &kfbk_sysfs_dev(device)->rate;
+	struct kfb_rate rate;
+	u64 n_waits;
+
+	spin_lock_bh(&r->lock);
+	rate = r->bucket.rate;
+	n_waits = r->n_waits;
+	spin_unlock_bh(&r->lock);
+	return sysfs_emit(buf, "bytes=%llu ops=%u waits=%llu\n",
+			  rate.bytes_per_s, rate.ops_per_s, n_waits);
+}
+KFBK_ATTR_RO(rate);
+
 /* Mappings on demand: how many, what was found, what the brick wanted back. */
 static ssize_t kfbk_map_cache_show(struct device *device,
 				   struct device_attribute *attr, char *buf)
@@ -226,27 +243,17 @@ static ssize_t kfbk_map_cache_show(struct device *device,
 KFBK_ATTR_RO(map_cache);
 
 static struct attribute *kfbk_sysfs_attrs[] = {
-	&dev_attr_state.attr,
-	&dev_attr_name.attr,
-	&dev_attr_brick.attr,
-	&dev_attr_addresses.attr,
-	&dev_attr_path.attr,
-	&dev_attr_client.attr,
-	&dev_attr_brick_uuid.attr,
-	&dev_attr_instance_id.attr,
-	&dev_attr_power_epoch.attr,
-	&dev_attr_flush_mode.attr,
-	&dev_attr_unsafe.attr,
-	&dev_attr_queues.attr,
-	&dev_attr_base.attr,
-	&dev_attr_blocks.attr,
-	&dev_attr_thin.attr,
-	&dev_attr_shared.attr,
-	&dev_attr_last_error.attr,
-	&dev_attr_counters.attr,
-	&dev_attr_retain.attr,
-	&dev_attr_map_cache.attr,
-	NULL,
+	&dev_attr_state.attr,	    &dev_attr_name.attr,
+	&dev_attr_brick.attr,	    &dev_attr_addresses.attr,
+	&dev_attr_path.attr,	    &dev_attr_client.attr,
+	&dev_attr_brick_uuid.attr,  &dev_attr_instance_id.attr,
+	&dev_attr_power_epoch.attr, &dev_attr_flush_mode.attr,
+	&dev_attr_unsafe.attr,	    &dev_attr_queues.attr,
+	&dev_attr_base.attr,	    &dev_attr_blocks.attr,
+	&dev_attr_thin.attr,	    &dev_attr_shared.attr,
+	&dev_attr_last_error.attr,  &dev_attr_counters.attr,
+	&dev_attr_retain.attr,	    &dev_attr_map_cache.attr,
+	&dev_attr_rate.attr,	    NULL,
 };
 
 static const struct attribute_group kfbk_sysfs_group = {
