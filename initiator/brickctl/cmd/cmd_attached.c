@@ -36,6 +36,7 @@ static const struct attribute {
 	{ "shared", BOOL },	  { "last_error", TEXT },
 	{ "retain", NUMBERS },	  { "map_cache", NUMBERS },
 	{ "counters", LINES },	  { "addresses", TEXTS },
+	{ "rate", NUMBERS },
 };
 
 #define N_ATTRIBUTES (sizeof(attributes) / sizeof(attributes[0]))

@@ -22,6 +22,12 @@ struct quota {
 	uint64_t used;
 };
 
+/* What the brick allows in a second; 0: any number. */
+struct rate {
+	uint64_t bytes;
+	uint32_t ops;
+};
+
 /* More of them no brick can give. */
 #define GRANTS_MAX 256
 
@@ -78,7 +84,7 @@ static void print_grants_text(const struct ctl *ctl)
 
 static void print_info_json(const struct ctl *ctl,
 			    const struct kfbrick_info *info,
-			    const struct quota *quota)
+			    const struct quota *quota, const struct rate *rate)
 {
 	struct json_object *object = json_object_new_object();
 	struct json_object *modes = json_object_new_array();
@@ -112,6 +118,10 @@ static void print_info_json(const struct ctl *ctl,
 		ctl_json_count(object, "quota_blocks", quota->blocks);
 		ctl_json_count(object, "quota_used_blocks", quota->used);
 	}
+	if (rate->bytes)
+		ctl_json_count(object, "rate_bytes", rate->bytes);
+	if (rate->ops)
+		ctl_json_count(object, "rate_ops", rate->ops);
 	print_grants_json(ctl, object);
 	json_object_object_add(object, "flush_modes", modes);
 	ctl_json_text(object, "flush_mode", ctl_flush_name(info->flush_mode));
@@ -155,6 +165,21 @@ static void print_space(const struct kfbrick_info *info,
 		       ctl_size_text(left, ctl_blocks_bytes(quota->used)));
 }
 
+static void print_rate(const struct rate *rate)
+{
+	char bytes[CTL_SIZE_TEXT_BYTES];
+
+	if (!rate->bytes && !rate->ops)
+		return;
+	printf("rate        ");
+	if (rate->bytes)
+		printf(" %s/s", ctl_size_text(bytes, rate->bytes));
+	if (rate->ops)
+		printf("%s %" PRIu32 " operations/s", rate->bytes ? "," : "",
+		       rate->ops);
+	putchar('\n');
+}
+
 static void print_path(const struct ctl *ctl)
 {
 	char interface[KFBRICK_INTERFACE_BYTES];
@@ -166,7 +191,7 @@ static void print_path(const struct ctl *ctl)
 
 static void print_info_text(const struct ctl *ctl,
 			    const struct kfbrick_info *info,
-			    const struct quota *quota)
+			    const struct quota *quota, const struct rate *rate)
 {
 	char extent[CTL_SIZE_TEXT_BYTES];
 	char batch[CTL_SIZE_TEXT_BYTES];
@@ -180,6 +205,7 @@ static void print_info_text(const struct ctl *ctl,
 	printf("power epoch  %" PRIu64 "\n", info->power_epoch);
 	printf("medium       %s\n", kfb_medium_name(info->medium));
 	print_space(info, quota);
+	print_rate(rate);
 	print_grants_text(ctl);
 	printf("flush        %s%s%s\n", ctl_flush_name(info->flush_mode),
 	       *info->flush_why ? ": " : "", info->flush_why);
@@ -202,6 +228,7 @@ static int run_info(struct ctl *ctl, const struct ctl_args *args)
 {
 	struct kfbrick_info info = { .size = sizeof(info) };
 	struct quota quota;
+	struct rate rate;
 	int status;
 	int err;
 
@@ -213,10 +240,11 @@ static int run_info(struct ctl *ctl, const struct ctl_args *args)
 		err = kfbrick_get_quota(ctl->k, &quota.blocks, &quota.used);
 	if (err)
 		return ctl_fail_call(ctl, err, "%s", ctl->settings.brick);
+	kfbrick_get_rate(ctl->k, &rate.bytes, &rate.ops);
 	if (ctl->json)
-		print_info_json(ctl, &info, &quota);
+		print_info_json(ctl, &info, &quota, &rate);
 	else
-		print_info_text(ctl, &info, &quota);
+		print_info_text(ctl, &info, &quota, &rate);
 	return CTL_DONE;
 }
 
@@ -227,7 +255,8 @@ const struct ctl_command ctl_cmd_info = {
 	.details =
 		"The line flush names what makes writes durable, and why. A brick whose flush is\n"
 		"none keeps nothing over a loss of power. The line quota is there when this client\n"
-		"has one: the blocks it may have, and has. The lines grants are what the brick told\n"
+		"has one: the blocks it may have, and has. So is rate: what each of its connections, and\n"
+		"each disk, may move in a second. The lines grants are what the brick told\n"
 		"this client when it connected: the ranges it may read (ro) or also write (rw).\n"
 		"\n"
 		"Example: brickctl --json info",

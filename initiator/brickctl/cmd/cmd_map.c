@@ -156,6 +156,9 @@ static void tell_events(struct ctl *ctl)
 		else if (event.kind == KFBRICK_EVENT_MEDIA_ERROR)
 			ctl_note(ctl, "the brick's medium has lost blocks: see "
 				      "brickctl list");
+		else if (event.kind == KFBRICK_EVENT_RATE)
+			ctl_note(ctl, "the brick allows another rate: see "
+				      "brickctl info");
 		else if (event.kind == KFBRICK_EVENT_EVICTED)
 			ctl_note_evicted(ctl, &event);
 	}

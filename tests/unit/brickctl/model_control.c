@@ -212,6 +212,16 @@ enum kfbrick_path kfbrick_get_path(const struct kfbrick *k,
 }
 
 /* MODEL_QUOTA: of the client's, whose are all that are allocated. */
+void kfbrick_get_rate(const struct kfbrick *k, uint64_t *bytes_per_s,
+		      uint32_t *ops_per_s)
+{
+	const char *bytes = getenv("MODEL_RATE_BYTES");
+	const char *ops = getenv("MODEL_RATE_OPS");
+
+	*bytes_per_s = bytes ? strtoull(bytes, NULL, 10) : 0;
+	*ops_per_s = ops ? (uint32_t)strtoul(ops, NULL, 10) : 0;
+}
+
 int kfbrick_get_quota(struct kfbrick *k, uint64_t *quota_blocks,
 		      uint64_t *used_blocks)
 {

@@ -512,6 +512,21 @@ class Blocks(Case):
         self.fails(REFUSED, "shows the free space, the quota", "alloc", "0x800000+1",
                    MODEL_FAIL=f"alloc={errno.ENOSPC}")
 
+    def test_info_shows_a_rate_where_there_is_one(self):
+        self.assertNotIn("rate_bytes", read_json(self.ok("info", "--json")))
+        self.assertNotIn(b"rate", self.ok("info"))
+        both = {"MODEL_RATE_BYTES": str(100 << 20), "MODEL_RATE_OPS": "5000"}
+        info = read_json(self.ok("info", "--json", **both))
+        self.assertEqual((info["rate_bytes"], info["rate_ops"]), (100 << 20, 5000))
+        self.assertIn("rate         100 MiB/s, 5000 operations/s\n",
+                      self.ok("info", **both).decode())
+        self.assertIn("rate         1 MiB/s\n",
+                      self.ok("info", MODEL_RATE_BYTES=str(1 << 20)).decode())
+        info = read_json(self.ok("info", "--json", MODEL_RATE_OPS="10"))
+        self.assertEqual((info.get("rate_bytes"), info["rate_ops"]), (None, 10))
+        self.assertIn("rate         10 operations/s\n",
+                      self.ok("info", MODEL_RATE_OPS="10").decode())
+
     def test_list_goes_on_to_the_end_page_by_page(self):
         self.ok("alloc", "0x0+7")
         self.ok("alloc", "32M+2")
