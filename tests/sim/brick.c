@@ -217,6 +217,9 @@ static bool add_clients(struct brick_config *c, struct sim_brick *brick)
 		(void)brick_grants_add(&client->grants, &all);
 		client->has_quota = quota;
 		client->quota_blocks = quota;
+		client->rate = brick->n_revoked[i] & 1
+				       ? brick->settings.other_rates[i]
+				       : brick->settings.rates[i];
 		client->number = c->n_clients;
 		c->clients[c->n_clients++] = client;
 	}
@@ -360,6 +363,8 @@ static void *serve(void *arg)
 	sim_trace("brickd", "serves, life %llu",
 		  (unsigned long long)brick->lives);
 	rc = brick_server_run(server);
+	if (brick_counted(&server->counters.rate_exceeded))
+		sim_violated("brickd finds that a session exceeds its rate");
 	if (brick_server_stop(server))
 		rc = -EIO;
 	brick->is_at_rest = !rc;

@@ -5,6 +5,7 @@
 
 #include "brickd/media/media.h"
 #include "host.h"
+#include "proto/kfb_rate.h"
 
 struct brick_config;
 struct sim_scene;
@@ -45,6 +46,9 @@ enum sim_moment {
  * @quotas: of blocks, by client; 0: it has none
  * @other_quotas: that an administrator may give it, and is not the same; 0: likewise
  * @may_differ: by client: he may
+ * @rates: of sessions, by client
+ * @other_rates: that each has from when an administrator takes something from it, until
+ *	he does so again
  */
 struct sim_brick_settings {
 	struct sim_platform platform;
@@ -68,6 +72,8 @@ struct sim_brick_settings {
 	uint32_t quotas[SIM_CLIENTS_MAX];
 	uint32_t other_quotas[SIM_CLIENTS_MAX];
 	bool may_differ[SIM_CLIENTS_MAX];
+	struct kfb_rate rates[SIM_CLIENTS_MAX];
+	struct kfb_rate other_rates[SIM_CLIENTS_MAX];
 	bool is_host[SIM_CLIENTS_MAX]; /* of shared disks: in one group */
 	uint32_t fencer; /* its number, and 1 more; 0: there is none */
 };

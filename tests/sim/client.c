@@ -217,6 +217,8 @@ static void done(struct sim_client *c, struct sim_posted *p, int error)
 	struct sim_register *r = p->r;
 
 	c->is_stale |= r && sim_client_is_refused(error);
+	if (r && !error)
+		sim_client_rate_moved(c, r->n_words * sizeof(uint64_t));
 	switch (p->kind) {
 	case SIM_POSTED_WRITE:
 	case SIM_POSTED_DURABLE:
@@ -562,6 +564,7 @@ static int connect_to(struct sim_client *c)
 	sim_client_key(c->number, key);
 	c->call = "connect";
 	rc = kfbrick_connect(&config, &c->k);
+	sim_client_rate_begin(c);
 	if (rc)
 		c->session = NULL;
 	said(c, "connect", rc);

@@ -7,6 +7,7 @@
 #include "oracle.h"
 #include "proto/kfb_wire.h"
 #include "shared.h"
+#include "proto/kfb_rate.h"
 
 #define SIM_BLOCKS_MAX	   4
 #define SIM_SPARES_MAX	   3 /* blocks behind those, mapped for a moment */
@@ -89,6 +90,18 @@ struct sim_posted {
 };
 
 /*
+ * struct sim_moved - what a client has moved since it has its rate
+ * @rate: as libkfbrick has told it
+ * @since_ns: that it was seen first
+ */
+struct sim_moved {
+	struct kfb_rate rate;
+	uint64_t since_ns;
+	uint64_t n_ops;
+	uint64_t bytes;
+};
+
+/*
  * struct sim_client - one; outlives its process
  * @host: first, so that the host of its process is found
  * @scene: that it is in
@@ -106,6 +119,7 @@ struct sim_posted {
  * @is_untold: nobody has been told of a flush that has failed
  * @is_owed: of those answers one was to nobody who waited for it
  * @has_accepted: losses, and no flush has failed since
+ * @moved: held against its rate
  * @asked: blocks of the newest ALLOC or FREE
  * @call: what it waits in, for the story
  * @owns_more: what is shared may count for its quota, also when it is lost
@@ -142,6 +156,7 @@ struct sim_client {
 	bool is_untold;
 	bool is_owed;
 	bool has_accepted;
+	struct sim_moved moved;
 	uint32_t asked;
 	uint32_t n_asked;
 	uint64_t asked_ns;
@@ -196,6 +211,10 @@ bool sim_client_settle(struct sim_client *client);
  * zero? Return: false: the connection is lost for good.
  */
 bool sim_client_use_spares(struct sim_client *c, uint64_t va, uint32_t n);
+
+/* client_rate.c: it is connected anew; one of its reads or writes has succeeded */
+void sim_client_rate_begin(struct sim_client *client);
+void sim_client_rate_moved(struct sim_client *client, uint64_t bytes);
 
 /* client_lists.c: @n blocks were asked for, and @rc is the answer; does its brick list what is mapped; has it all of its slots? */
 void sim_client_check_quota(const struct sim_client *client, uint32_t n,

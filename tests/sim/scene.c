@@ -17,6 +17,7 @@
 /* Blocks from one disk to the next. */
 #define DISK_STEP	 8
 #define QUOTA_PERMILLE	 300
+#define RATE_PERMILLE	 150
 #define DISK_PERMILLE	 500
 #define DISKS_PERMILLE	 250 /* more than one of them, of those */
 #define GUEST_PERMILLE	 500 /* on the machine of the first one, of those */
@@ -381,10 +382,37 @@ static void choose_people(struct sim_scene *s, uint64_t *dice)
 	s->n_clients = s->n_clients > 1 ? 1 : s->n_clients;
 }
 
+static struct kfb_rate some_rate(uint64_t *rates)
+{
+	struct kfb_rate rate = { 0 };
+
+	if (sim_chance_of(rates, 500))
+		rate.bytes_per_s = (uint64_t)KFB_RATE_BYTES_MIN
+				   << sim_below_of(rates, 5);
+	if (!rate.bytes_per_s || sim_chance_of(rates, 500))
+		rate.ops_per_s =
+			KFB_RATE_OPS_MIN + (uint32_t)sim_below_of(rates, 500);
+	return rate;
+}
+
+/* How much clients may move, in some worlds. */
+static void choose_rates(struct sim_brick_settings *b, uint64_t *rates)
+{
+	if (b->is_open || !sim_chance_of(rates, RATE_PERMILLE))
+		return;
+	for (uint32_t i = 0; i < b->n_clients; i++) {
+		if (sim_chance_of(rates, 700))
+			b->rates[i] = some_rate(rates);
+		if (sim_chance_of(rates, 700))
+			b->other_rates[i] = some_rate(rates);
+	}
+}
+
 static void add_bricks(struct sim_scene *s, uint64_t *dice)
 {
 	uint64_t mounts = sim.seed ^ UINT64_C(0x6a09e667f3bcc908);
 	uint64_t networks = sim.seed ^ UINT64_C(0x3c6ef372fe94f82b);
+	uint64_t rates = sim.seed ^ UINT64_C(0x510e527fade682d1);
 	struct sim_brick_settings b;
 
 	for (uint32_t i = 0; i < s->n_bricks; i++) {
@@ -395,6 +423,7 @@ static void add_bricks(struct sim_scene *s, uint64_t *dice)
 		b.has_two_networks = sim_chance_of(&networks, NETWORK_PERMILLE);
 		if (s->n_disks && sim_chance_of(dice, 200))
 			b.mappings = 2;
+		choose_rates(&b, &rates);
 		sim_brick_init(&s->bricks[i], i, &b,
 			       sim_below_of(dice, UINT64_MAX));
 		s->bricks[i].scene = s;
