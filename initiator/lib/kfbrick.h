@@ -300,8 +300,9 @@ int kfbrick_get_quota(struct kfbrick *k, uint64_t *quota_blocks,
  * @ops_per_s: reads and writes in a second, those that the library makes of a long
  *	one counted each; 0: any number
  *
- * The library keeps to it by itself: what is posted waits, in order, and the time in
- * which a call has to be over does not run meanwhile. The brick may change it at any
+ * The library keeps to it by itself: what is posted waits, in order, and goes in pieces of
+ * at most what the rate gives in 100 ms. The time in which a call has to be over counts
+ * from the last of them. The brick may change it at any
  * time, and says so by %KFBRICK_EVENT_RATE. Before the first session both are 0.
  *
  * Context: does not block.

@@ -11,13 +11,6 @@
 
 #include "internal.h"
 
-/* It is not the brick that makes it wait. */
-static bool is_held_back(const struct kfbrick *k, const struct kfbl_op *op)
-{
-	return k->waits_for_rate && op->kind != KFBL_OP_FLUSH &&
-	       op->posted < op->len;
-}
-
 /*
  * Wait until @op is done; the time counts from the last bytes that moved. Nothing
  * takes a posted operation back but the end of its connection: when that
@@ -38,7 +31,7 @@ static int wait_op(struct kfbrick *k, struct kfbl_op *op, uint64_t timeout_ms)
 
 		if (op->state != KFBL_OP_ACTIVE || (any && !k->is_settled))
 			continue;
-		if (!kfbl_is_live(k) || is_held_back(k, op)) {
+		if (!kfbl_is_live(k)) {
 			kfbl_wait(k, KFB_TIME_NEVER);
 			until_ms = kfbl_now_ms() + timeout_ms;
 		} else if (kfbl_now_ms() >= until_ms) {

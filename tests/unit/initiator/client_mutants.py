@@ -16,6 +16,7 @@ RETAKE = UNIT + "core-retake"
 ADDRESSES = UNIT + "core-addresses"
 SILENCE = UNIT + "core-silence"
 WINDOW = UNIT + "core-window"
+RATE = "tests/unit/proto/test-proto-rate"
 CLAIMS = UNIT + "kmod-claims"
 OPTIONS = UNIT + "kmod-options"
 DISK = UNIT + "core-disk"
@@ -51,6 +52,33 @@ CLIENT_MUTANTS = {
         "sharing", "options.c",
         "\tif (!(o->given & BIT(OPT_CLIENT)))\n\t\treturn \"shared needs",
         "\tif (0)\n\t\treturn \"shared needs", OPTIONS, folder=KMOD),
+    # How much it may move.
+    "rate-that-nobody-keeps": Mutant(
+        "rates", "io.c", "\tk->waits_for_rate = true;\n\treturn true;", "\treturn false;",
+        UNIT + "lib-io", folder=LIB),
+    "rate-whose-end-wakes-nobody": Mutant(
+        "rates", "progress.c", "if (k->waits_for_rate && kfb", "if (0 && kfb",
+        UNIT + "lib-io", folder=LIB),
+    "rate-that-makes-calls-fail": Mutant(
+        "rates", "io.c", "kfb_bucket_piece(&k->rate, piece->len));", "piece->len);",
+        UNIT + "lib-io", folder=LIB),
+    "rate-of-the-first-info-only": Mutant(
+        "rates", "kfb_initiator.c", "i->reply.u.event.kind == KFB_EVENT_RATE)", "0)",
+        UNIT + "lib-control", folder=CORE),
+    "rate-that-nobody-asked-for": Mutant(
+        "rates", "engine/kfb_engine.c", "event->kind == KFB_EVENT_RATE &&", "0 &&",
+        UNIT + "lib-control", folder=CORE),
+    "rate-of-bytes-alone": Mutant(
+        "rates", "kfb_rate.c", "(!b->rate.ops_per_s || b->ops > 0)", "1",
+        RATE, folder="proto"),
+    "rate-that-saves-for-ever": Mutant(
+        "rates", "kfb_rate.c", "return level < room ? level : room;", "return level;",
+        RATE, folder="proto"),
+    "rate-that-a-change-forgives": Mutant(
+        "rates", "kfb_rate.c", "rate->bytes_per_s && old.bytes < b->bytes)", "0)",
+        RATE, folder="proto"),
+    "rate-that-wakes-too-soon": Mutant(
+        "rates", "kfb_rate.c", "per_s) + 1;", "per_s);", RATE, folder="proto"),
     # Where the brick is.
     "a-session-that-looks-at-one-address": Mutant(
         "addresses", "session/kfb_client.c", "\tkfb_client_next_address(c, now_ms);",
