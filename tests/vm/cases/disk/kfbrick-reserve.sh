@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: BSD-2-Clause
 # shellcheck shell=dash
-# The block layer's persistent reservations: two hosts' disks of the same blocks, each
-# type and command by its ioctls, and what is left of them when the brick was killed.
+# The block layer's persistent reservations: disks of three hosts on the same blocks, of
+# which one has no key, each type and command by its ioctls, and what is left of them when
+# the brick was killed.
 # NEEDS: rdma nvdimm
 # KO: kfabric_core kfabric_verbs kfbrick
 # BIN: brickd brickctl pr-ioctl
@@ -69,6 +70,11 @@ alone() { # alone TYPE
 	becomes "$TWO" failed && ! writes "$TWO" && writes "$ONE"
 }
 
+# Who has no key has lost it with any type, and does not come back by itself.
+is_kept_out() { # is_kept_out DISK
+	becomes "$1" failed && ! writes "$1" && ! brickctl reattach "$1"
+}
+
 together() {
 	disk_is "$TWO" up && writes "$TWO" && writes "$ONE"
 }
@@ -84,6 +90,7 @@ try_type() { # try_type TYPE
 		check "$_what: the other does not reserve by another type" \
 			conflicts "$TWO" reserve $B "$(other_type "$_type")"
 	fi
+	check "$_what: who has no key has no disk any more" is_kept_out "$THREE"
 	check "$_what: a key that is another one conflicts" \
 		conflicts "$ONE" release $B "$_type"
 	check_fails "$_what: another type is not released" \
@@ -97,11 +104,13 @@ try_type() { # try_type TYPE
 		pr "$ONE" reserve $A "$_type"
 	[ "$_type" -le 2 ] ||
 		check "$_what: the other's disk is up, too" becomes "$TWO" up
+	check "$_what: who has no key is kept out still" is_kept_out "$THREE"
 	check "$_what: it is released" pr "$ONE" release $A "$_type"
 	check "$_what: nothing is reserved" shows "type none"
 	[ "$_type" -gt 2 ] ||
 		check "$_what: the other has its disk again" reattach "$TWO"
-	check "$_what: both write then" together
+	check "$_what: so has who has no key" reattach "$THREE"
+	check "$_what: all write then" eval 'together && writes "$THREE"'
 }
 
 try_preempt() { # try_preempt WORD
@@ -128,14 +137,16 @@ both_register() {
 
 disk_setup "reservations = /tmp/reservations" "lease-ms = 3000"
 stop_brick
-sed -i 's/^\[client a\]$/&\ngroup = hosts/; s/^\[client other\]$/&\ngroup = hosts/' \
+sed -i 's/^\[client a\]$/&\ngroup = hosts/; s/^\[client other\]$/&\ngroup = hosts/; s/^\[client small\]$/&\ngroup = hosts/' \
 	"$BRICK_CONF"
-check "two clients are in one group" serve_brick || exit
+check "three clients are in one group" serve_brick || exit
 check "the blocks are there" ctl alloc 0x0+4 || exit
 ONE=$(attach_as a)
 check "one host has the disk" wait_for $LONG_S test -b "$ONE" || exit
 TWO=$(attach_as other)
 check "another one has it, too" wait_for $LONG_S test -b "$TWO" || exit
+THREE=$(attach_as small)
+check "and one that never registers" wait_for $LONG_S test -b "$THREE" || exit
 
 check "who has no key reserves nothing" conflicts "$ONE" reserve $A 1
 check "nor clears it" conflicts "$ONE" clear $A
@@ -152,7 +163,8 @@ try_preempt preempt
 try_preempt preempt-abort
 check "a host takes its key back" pr "$TWO" register $B 0
 check_fails "the brick has none of it" shows "key $B other"
-for disk in $TWO $ONE; do
+check "who never had one has its disk again" reattach "$THREE"
+for disk in $THREE $TWO $ONE; do
 	check "$disk is detached" detach_disk "$disk"
 done
 disk_end

@@ -1,0 +1,98 @@
+# SPDX-License-Identifier: BSD-2-Clause
+# shellcheck shell=dash
+# A disk keeps to the rate that its brick hands out: reads and writes, bytes and
+# operations, also one that is told while the disk is there, and after the brick has been
+# killed. The brick counts what comes, and finds nobody who moves more.
+# NEEDS: base nvdimm fs
+# KO: kfabric_core kfabric_tcp kfbrick
+# BIN: brickd brickctl
+# NVDIMM: 384M persist=mem-ctrl
+# MEM: 1G
+# TIMEOUT: 900
+
+[ "$CARRIER" != verbs ] || use_carrier tcp
+SIZE=64M
+MIB=$((8 << 20)) # what is moved
+ADMIN=/tmp/admin
+
+rate_is() { # rate_is BYTES OPERATIONS
+	grep -q "^bytes=$1 ops=$2 " "$CTL/rate"
+}
+
+set_rate() { # set_rate [SETTING...]: of client a, from the next start or SIGHUP on
+	sed -i '/^rate-/d' $BRICK_CONF
+	for _setting; do
+		sed -i "/^\[client a\]/a $_setting" $BRICK_CONF
+	done
+}
+
+tell_rate() { # tell_rate BYTES OPERATIONS [SETTING...]
+	_bytes=$1 _ops=$2
+	shift 2
+	set_rate "$@"
+	kill -HUP "$BRICKD" && wait_for 60 rate_is "$_bytes" "$_ops"
+}
+
+takes_at_least() { # takes_at_least HUNDREDTHS COMMAND...
+	_least=$1
+	shift
+	_from=$(awk '{ print int($1 * 100) }' /proc/uptime)
+	"$@" || return
+	_took=$(($(awk '{ print int($1 * 100) }' /proc/uptime) - _from))
+	echo "it took $_took hundredths of a second"
+	[ $_took -ge "$_least" ]
+}
+
+write_it() { # write_it BYTES-OF-EACH COUNT
+	dd if=/tmp/input of="$DISK" bs="$1" count="$2" oflag=direct conv=fsync
+}
+
+read_it() {
+	dd if="$DISK" of=/tmp/output bs="$1" count="$2" iflag=direct
+}
+
+waits() {
+	sed 's/.*waits=//' "$CTL/rate"
+}
+
+brick_counts() { # brick_counts NAME: of client a
+	brickctl --json --admin "$ADMIN" top --by client |
+		sed -n 's/.*"client": *"a"\([^}]*}[^}]*}\).*/\1/p' |
+		sed -n "s/.*\"$1\": *\([0-9]*\).*/\1/p"
+}
+
+disk_setup "admin = $ADMIN"
+head -c $MIB /dev/urandom >/tmp/input
+check "a disk is attached" attach_disk --size $SIZE --queues 2 || exit
+check "it has no rate" rate_is 0 0
+check "data is written" write_it 64k $((MIB >> 16))
+check "nothing has waited" test "$(waits)" -eq 0
+check "it is told of one" tell_rate $((2 << 20)) 0 "rate-bytes = 2M"
+check "and says so" eval 'case_log | grep -q "the brick allows 2097152 bytes and 0 operations"'
+# 8 MiB are four seconds, but for what may be had at one time and the last request.
+check "writes keep to it" takes_at_least 350 write_it 64k $((MIB >> 16))
+check "so do reads" takes_at_least 350 read_it 64k $((MIB >> 16))
+check "the data is what was written" cmp /tmp/input /tmp/output
+check "and long requests" takes_at_least 250 write_it 1M $((MIB >> 20))
+check "requests have waited" test "$(waits)" -gt 0
+check "it is told of another one" tell_rate 0 50 "rate-ops = 50"
+check "operations are counted" takes_at_least 170 write_it 4k 100
+check "the brick is killed" kill_brick
+set_rate "rate-bytes = 4M" "rate-ops = 1000"
+check "and comes back with another rate" serve_brick
+check "which the disk has, too" wait_for 60 rate_is $((4 << 20)) 1000
+check "and keeps to" takes_at_least 150 write_it 64k $((MIB >> 16))
+check "there is a file system under it" eval \
+	'make_fs ext4 && mkdir -p /mnt && mount -t ext4 "$DISK" /mnt && cp /tmp/input /mnt/a && umount /mnt'
+check "and its file is whole" eval \
+	'mount -t ext4 "$DISK" /mnt && cmp /tmp/input /mnt/a && umount /mnt'
+check "brickctl shows the rate" eval \
+	'brickctl --json attached | grep -q "\"bytes\": *4194304"'
+check "the brick has counted the bytes" test "$(brick_counts written_bytes)" -ge $((2 * MIB)) ||
+	diag "$(brickctl --json --admin "$ADMIN" top --by client)"
+check "nobody has moved more than it may" test "$(brick_counts rate_exceeded)" -eq 0
+check "the rate goes" tell_rate 0 0
+check "and the log says so" eval 'case_log | grep -q "any number of bytes and operations"'
+check "it is detached" detach_disk
+disk_end
+check "the tcp provider unloads" rmmod kfabric_tcp
