@@ -69,6 +69,15 @@ static void kfb_bucket_fill(struct kfb_bucket *b, __u64 now_ms)
 		b->filled_ms = now_ms;
 }
 
+/* What one rate leaves to the next, which gives it as long as a burst to be paid. */
+static __s64 kfb_bucket_carried(__s64 old, __u64 old_per_s, __s64 room,
+				__u64 per_s)
+{
+	if (!old_per_s || !per_s || old > room)
+		return room;
+	return old > -room ? old : -room;
+}
+
 void kfb_bucket_change(struct kfb_bucket *b, const struct kfb_rate *rate,
 		       __u64 now_ms)
 {
@@ -77,10 +86,10 @@ void kfb_bucket_change(struct kfb_bucket *b, const struct kfb_rate *rate,
 	kfb_bucket_fill(b, now_ms);
 	old = *b;
 	kfb_bucket_init(b, rate, b->burst_ms, b->filled_ms);
-	if (old.rate.bytes_per_s && rate->bytes_per_s && old.bytes < b->bytes)
-		b->bytes = old.bytes;
-	if (old.rate.ops_per_s && rate->ops_per_s && old.ops < b->ops)
-		b->ops = old.ops;
+	b->bytes = kfb_bucket_carried(old.bytes, old.rate.bytes_per_s, b->bytes,
+				      rate->bytes_per_s);
+	b->ops = kfb_bucket_carried(old.ops, old.rate.ops_per_s, b->ops,
+				    rate->ops_per_s);
 }
 
 _Bool kfb_bucket_is_open(struct kfb_bucket *b, __u64 now_ms)

@@ -84,7 +84,9 @@ void kfb_bucket_init(struct kfb_bucket *b, const struct kfb_rate *rate,
  * @rate: kfb_rate_ok()
  * @now_ms: the time
  *
- * What has been owed is owed, at the new rate; nothing is owed without one.
+ * What has been owed is owed, but no more than the new rate gives in a burst: else a
+ * rate that has become small would have to pay for one that was large. Nothing is owed
+ * without a rate.
  */
 void kfb_bucket_change(struct kfb_bucket *b, const struct kfb_rate *rate,
 		       __u64 now_ms);

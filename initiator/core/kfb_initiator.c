@@ -291,8 +291,11 @@ _Bool kfb_initiator_received(struct kfb_initiator_queue *q, __u16 index,
 		return 1;
 	}
 	if (outcome.kind == KFB_OUTCOME_EVENT &&
-	    i->reply.u.event.kind == KFB_EVENT_RATE)
-		kfb_initiator_set_rate(i, &i->reply.u.event.rate);
+	    i->reply.u.event.kind == KFB_EVENT_RATE) {
+		/* Newer than what INFO has said, which may not be in use yet. */
+		i->client.info.rate = i->reply.u.event.rate;
+		kfb_initiator_set_rate(i, &i->client.info.rate);
+	}
 	/* A receive is posted before the reply frees its request's credit. */
 	rc = i->ops->receive(q, index);
 	if (rc)

@@ -309,13 +309,15 @@ struct kfbk_cache {
  * @is_set: there is a bound; read without the lock
  * @lock: inside all others; guards the rest
  * @bucket: what is left
- * @n_waits: times that a request found nothing left
+ * @n_waits: times that a request, or a copy, found nothing left
+ * @copies_wait: one that is to be written again does; under dev->lock
  */
 struct kfbk_rate {
 	bool is_set;
 	spinlock_t lock;
 	struct kfb_bucket bucket;
 	u64 n_waits;
+	bool copies_wait;
 };
 
 /**

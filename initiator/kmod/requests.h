@@ -29,6 +29,10 @@ void kfbk_rate_init(struct kfbk_rate *rate);
 void kfbk_rate_set(struct kfb_initiator *i, const struct kfb_rate *rate);
 /* May an operation of @len bytes begin? Then it has its share. Context: any. */
 bool kfbk_rate_take(struct kfbk_device *dev, u32 len, u64 now_ms);
+/* The same of a copy; when not, the session work comes again. dev->lock is held. */
+bool kfbk_rate_take_copy(struct kfbk_device *dev, u32 len);
+/* When copies that wait may go on; KFB_TIME_NEVER: none does. dev->lock is held. */
+u64 kfbk_rate_next_ms(struct kfbk_device *dev);
 /* It has not begun after all. */
 void kfbk_rate_give(struct kfbk_device *dev, u32 len);
 

@@ -202,12 +202,15 @@ int kfbk_retain_write_copy(struct kfb_initiator_queue *core, u32 slot,
 	rma.len = len;
 	ctx->kind = KFBK_CTX_REPLAY;
 	ctx->index = slot;
+	if (!kfbk_rate_take_copy(dev, len))
+		return -EAGAIN;
 	ret = q->ep ? fi_writemsg(q->ep, &msg, FI_COMPLETION) : -ENOTCONN;
 	trace_kfbrick_replay(q, piece->va, len, ret);
 	if (!ret) {
 		atomic_long_inc(&q->n_ops[KFBK_OP_WRITE]);
 		return len;
 	}
+	kfbk_rate_give(dev, len);
 	/* The copy can go better only over another connection. */
 	if (ret != -EAGAIN && ret != -ENOTCONN)
 		kfbk_queue_failed(q, ret);

@@ -457,6 +457,7 @@ static void kfbk_session_work_fn(struct work_struct *work)
 
 	kfbk_lock(dev);
 	was = kfb_client_state(&dev->core.client);
+	dev->rate.copies_wait = false;
 	if (dev->gives_up)
 		kfb_client_close(&dev->core.client);
 	kfb_initiator_run(&dev->core);
@@ -467,7 +468,8 @@ static void kfbk_session_work_fn(struct work_struct *work)
 	kfbk_session_settle(dev);
 	kfbk_lock(dev);
 	dev->wake_ms = KFB_TIME_NEVER;
-	at_ms = kfb_client_next_ms(&dev->core.client);
+	at_ms = min_t(u64, kfb_client_next_ms(&dev->core.client),
+		      kfbk_rate_next_ms(dev));
 	if (at_ms != KFB_TIME_NEVER)
 		kfbk_session_wake_at(&dev->core, at_ms);
 	kfbk_unlock(dev);

@@ -241,7 +241,7 @@ struct kfbrick {
 	bool is_connected; /* it was LIVE once */
 	uint64_t moved_bytes; /* by operations, on all connections */
 	struct kfb_bucket rate; /* what is left of what the brick allows */
-	bool waits_for_rate; /* in the last round of posting */
+	bool waits_for_rate; /* something did, in the last round of progress */
 	char lost_why[KFBL_ERROR_BYTES]; /* of the newest loss */
 
 	/* control: receive buffers, send buffers, readback scratch, bounce */
@@ -439,6 +439,8 @@ void kfbl_io_fini(struct kfbrick *k);
 uint64_t kfbl_write_flags(const struct kfbrick *k);
 /* Post pieces of ops that wait; true when something was posted. */
 bool kfbl_io_pump(struct kfbrick *k);
+/* Is there nothing left of what the brick allows? Then progress goes on in time. */
+bool kfbl_is_over_rate(struct kfbrick *k);
 /* May these bytes be read, or written? Words when not. */
 int kfbl_io_check(struct kfbrick *k, uint64_t va, size_t len, bool write);
 void kfbl_piece_done(struct kfbrick *k, struct kfbl_queue *q,

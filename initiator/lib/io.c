@@ -142,8 +142,7 @@ static int next_piece(struct kfbrick *k, const struct kfbl_queue *q,
 	return piece->len ? 0 : -EAGAIN;
 }
 
-/* Is there nothing left of what the brick allows? */
-static bool is_over_rate(struct kfbrick *k)
+bool kfbl_is_over_rate(struct kfbrick *k)
 {
 	if (!kfb_rate_is_set(&k->rate.rate) ||
 	    kfb_bucket_is_open(&k->rate, kfbl_now_ms()))
@@ -161,7 +160,7 @@ static int post_bytes(struct kfbrick *k, struct kfbl_ctx *ctx,
 	ssize_t rc;
 
 	q = &k->queues[kfb_queue_of(op->va + offset, k->core.client.n_used)];
-	if (q->full || is_over_rate(k)) {
+	if (q->full || kfbl_is_over_rate(k)) {
 		/* A later one must not find that there is some again. */
 		q->full = true;
 		return -EAGAIN;
@@ -297,7 +296,6 @@ bool kfbl_io_pump(struct kfbrick *k)
 	bool open = false;
 	uint32_t i;
 
-	k->waits_for_rate = false;
 	for (i = 0; i < k->n_queues; i++)
 		open |= !TAILQ_EMPTY(&k->queues[i].again);
 	/* Copies go before all else. */

@@ -201,6 +201,7 @@ bool kfbl_progress(struct kfbrick *k)
 	if (ticks)
 		k->tick_ms = now_ms;
 	k->is_settled = true;
+	k->waits_for_rate = false;
 	if (kfb_client_state(&k->core.client) == KFB_CLIENT_CLOSED)
 		return false;
 	for (i = 0; i < k->n_queues; i++)

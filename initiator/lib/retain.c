@@ -119,8 +119,9 @@ int kfbl_retain_write_copy(struct kfb_initiator_queue *core, __u32 slot,
 
 	if (iov.iov_len > k->fabric.piece_max)
 		iov.iov_len = k->fabric.piece_max;
-	iov.iov_len = kfb_window_piece(&core->window, iov.iov_len);
-	if (!iov.iov_len)
+	iov.iov_len = kfb_window_piece(&core->window,
+				       kfb_bucket_piece(&k->rate, iov.iov_len));
+	if (!iov.iov_len || kfbl_is_over_rate(k))
 		return -EAGAIN;
 	rma.len = iov.iov_len;
 	ctx->kind = KFBL_CTX_REPLAY;
@@ -137,6 +138,7 @@ int kfbl_retain_write_copy(struct kfb_initiator_queue *core, __u32 slot,
 		return kfbl_errno(rc);
 	ctx->q = q;
 	ctx->len = iov.iov_len;
+	kfb_bucket_take(&k->rate, ctx->len, 1);
 	kfb_window_posted(&core->window, ctx->len, kfbl_now_ms(), &ctx->mark);
 	return (int)ctx->len;
 }

@@ -111,6 +111,26 @@ void kfb_engine_sent(struct kfb_engine *e, __u16 tx)
 		e->tx_busy[tx] &= (__u8)~KFB_TX_SENDING;
 }
 
+/* Where the next EVENT is kept; level-triggered: the oldest one comes again. */
+static struct kfb_event *kfb_engine_event_place(struct kfb_engine *e,
+						__u32 kind)
+{
+	__u32 i = 0;
+
+	/* Of rates the newest one is all there is to know. */
+	while (kind == KFB_EVENT_RATE && i < e->n_events &&
+	       e->events[i].kind != kind)
+		i++;
+	if (kind == KFB_EVENT_RATE && i < e->n_events)
+		return &e->events[i];
+	if (e->n_events == KFB_ENGINE_EVENTS_MAX) {
+		memmove(&e->events[0], &e->events[1],
+			(KFB_ENGINE_EVENTS_MAX - 1) * sizeof(e->events[0]));
+		e->n_events--;
+	}
+	return &e->events[e->n_events++];
+}
+
 static int kfb_engine_receive_event(struct kfb_engine *e,
 				    const struct kfb_reply *reply,
 				    struct kfb_outcome *out)
@@ -130,14 +150,8 @@ static int kfb_engine_receive_event(struct kfb_engine *e,
 	if ((__s32)(event->event_seq - e->event_seen) <= 0 ||
 	    e->events_unacked == KFB_EVENTS_UNACKED_MAX)
 		return kfb_engine_fail(e, -EPROTO);
-	if (!is_evicted && e->n_events == KFB_ENGINE_EVENTS_MAX) {
-		/* Level-triggered: the oldest one will come again. */
-		memmove(&e->events[0], &e->events[1],
-			(KFB_ENGINE_EVENTS_MAX - 1) * sizeof(e->events[0]));
-		e->n_events--;
-	}
 	if (!is_evicted)
-		e->events[e->n_events++] = *event;
+		*kfb_engine_event_place(e, event->kind) = *event;
 	e->event_seen = event->event_seq;
 	e->events_unacked++;
 	e->event_credits++;

@@ -204,10 +204,11 @@ static void what_is_owed_is_owed_at_another_rate(void **state)
 	const struct kfb_rate faster = { 10 * MIB, 0 };
 	struct kfb_bucket b = bucket(MIB, 0);
 
-	kfb_bucket_take(&b, 10 * MIB, 1);
+	/* At the old one it takes half a second more. */
+	kfb_bucket_take(&b, MIB / 10 + MIB / 2, 1);
 	kfb_bucket_change(&b, &faster, NOW);
-	assert_false(kfb_bucket_is_open(&b, NOW + 900));
-	assert_true(kfb_bucket_is_open(&b, NOW + 1000));
+	assert_false(kfb_bucket_is_open(&b, NOW + 49));
+	assert_true(kfb_bucket_is_open(&b, NOW + 51));
 	/* A change fills nothing. */
 	while (kfb_bucket_is_open(&b, NOW + 1000))
 		kfb_bucket_take(&b, 4096, 1);
@@ -220,6 +221,17 @@ static void what_is_owed_is_owed_at_another_rate(void **state)
 	kfb_bucket_take(&b, 100 * MIB, 1);
 	kfb_bucket_change(&b, &faster, NOW + 1000);
 	assert_true(kfb_bucket_is_open(&b, NOW + 1000));
+}
+
+static void a_small_rate_does_not_pay_for_a_large_one(void **state)
+{
+	const struct kfb_rate slower = { MIB, 10 };
+	struct kfb_bucket b = bucket(1000 * MIB, 100000);
+
+	kfb_bucket_take(&b, 108 * MIB, 20000);
+	kfb_bucket_change(&b, &slower, NOW);
+	assert_false(kfb_bucket_is_open(&b, NOW + KFB_RATE_BURST_MS));
+	assert_true(kfb_bucket_is_open(&b, NOW + KFB_RATE_BURST_MS + 1));
 }
 
 static void a_clock_that_is_behind_fills_nothing(void **state)
@@ -259,6 +271,7 @@ int main(void)
 			a_long_operation_goes_whole_and_the_next_one_waits),
 		cmocka_unit_test(what_has_not_begun_is_given_back),
 		cmocka_unit_test(what_is_owed_is_owed_at_another_rate),
+		cmocka_unit_test(a_small_rate_does_not_pay_for_a_large_one),
 		cmocka_unit_test(a_clock_that_is_behind_fills_nothing),
 		cmocka_unit_test(absurd_numbers_do_not_overflow),
 	};

@@ -126,7 +126,26 @@ static __u64 now_ms(const struct kfb_initiator *i)
 	return 1000;
 }
 
+static void set_rate(struct kfb_initiator *i, const struct kfb_rate *rate)
+{
+	port->rate = *rate;
+}
+
+static __u64 moved_bytes(struct kfb_initiator_queue *q)
+{
+	return 0;
+}
+
+/* There is none. */
+static void make_mappings(struct kfb_initiator *i)
+{
+	kfb_client_mapped(&i->client);
+}
+
 static const struct kfb_initiator_ops ops = {
+	.set_rate = set_rate,
+	.make_mappings = make_mappings,
+	.moved_bytes = moved_bytes,
 	.receive = post_receive,
 	.send = send_message,
 	.locate = locate,

@@ -41,6 +41,7 @@ struct port {
 	uint32_t n_kicks;
 	uint32_t n_receives; /* posted */
 	int post_error; /* of writing a copy */
+	struct kfb_rate rate; /* that it was told last */
 	uint32_t n_reasons; /* for which it waits, or has failed */
 };
 

@@ -465,6 +465,66 @@ static void what_a_brick_says_early_is_heard(void **state)
 	assert_false(kfb_initiator_take_event(&port->i, &event));
 }
 
+/* INFO was answered with another one before; the session is about to begin. */
+static void a_rate_that_comes_before_its_session_begins_holds(void **state)
+{
+	const struct kfb_reply event = {
+		.op = KFB_OP_EVENT,
+		.u.event = { .kind = KFB_EVENT_RATE,
+			     .event_seq = 1,
+			     .rate = { .ops_per_s = 20 } },
+	};
+	struct kfb_client *c = &port->i.client;
+	uint8_t data[KFB_REPLY_MAX_BYTES];
+	int len = kfb_encode_reply(&event, data, sizeof(data));
+
+	(void)state;
+	assert_true(len > 0);
+	c->queues[0].engine.accept.features =
+		KFB_FEATURE_EVENT | KFB_FEATURE_RATE;
+	c->info.block_shift = KFB_BLOCK_SHIFT;
+	c->info.flush_mode = KFB_FLUSH_READBACK;
+	c->info.rate.ops_per_s = 10;
+	c->map_due = 1;
+	c->state = KFB_CLIENT_MAPPING;
+	kfb_initiator_received(&port->q[0], 0, data, (uint32_t)len);
+	assert_int_equal(port->rate.ops_per_s, 20);
+	kfb_initiator_run(&port->i);
+	assert_int_equal(c->map_due, 0);
+	assert_int_equal(port->rate.ops_per_s, 20);
+}
+
+/* Of those that nobody has taken; the one before it stays. */
+static void of_rates_the_newest_is_kept(void **state)
+{
+	struct kfb_engine *e = &port->i.client.queues[0].engine;
+	struct kfb_reply event = { .op = KFB_OP_EVENT };
+	uint8_t data[KFB_REPLY_MAX_BYTES];
+	struct kfb_event taken;
+	uint32_t n;
+
+	(void)state;
+	e->accept.features = KFB_FEATURE_EVENT | KFB_FEATURE_RATE;
+	for (n = 0; n < 2 * KFB_EVENTS_UNACKED_MAX; n++) {
+		event.u.event = (struct kfb_event){
+			.kind = n ? KFB_EVENT_RATE : KFB_EVENT_MEDIA_ERROR,
+			.event_seq = n + 1,
+			.rate.ops_per_s = n ? KFB_RATE_OPS_MIN + n : 0,
+		};
+		kfb_initiator_received(
+			&port->q[0], 0, data,
+			(uint32_t)kfb_encode_reply(&event, data, sizeof(data)));
+		/* They are acknowledged, and not taken. */
+		e->events_unacked = 0;
+	}
+	assert_false(kfb_initiator_is_lost(&port->q[0]));
+	assert_true(kfb_initiator_take_event(&port->i, &taken));
+	assert_int_equal(taken.kind, KFB_EVENT_MEDIA_ERROR);
+	assert_true(kfb_initiator_take_event(&port->i, &taken));
+	assert_int_equal(taken.rate.ops_per_s, KFB_RATE_OPS_MIN + n - 1);
+	assert_false(kfb_initiator_take_event(&port->i, &taken));
+}
+
 /* A second queue, of a session whose first one is READY, is refused. */
 static void refuse_second_queue(uint16_t status)
 {
@@ -531,6 +591,8 @@ int main(void)
 		CASE(a_call_can_be_taken_back_until_it_is_sent),
 		CASE(whoever_waits_is_told_of_the_end_once),
 		CASE(what_a_brick_says_early_is_heard),
+		CASE(a_rate_that_comes_before_its_session_begins_holds),
+		CASE(of_rates_the_newest_is_kept),
 		CASE(fewer_queues_than_wanted_are_no_reason),
 		CASE(a_queue_that_is_refused_is_a_reason),
 	};

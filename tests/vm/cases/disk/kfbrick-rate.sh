@@ -2,7 +2,8 @@
 # shellcheck shell=dash
 # A disk keeps to the rate that its brick hands out: reads and writes, bytes and
 # operations, also one that is told while the disk is there, and after the brick has been
-# killed. The brick counts what comes, and finds nobody who moves more.
+# killed, and copies that are written again. The brick counts what comes, and finds nobody
+# who moves more.
 # NEEDS: base nvdimm fs
 # KO: kfabric_core kfabric_tcp kfbrick
 # BIN: brickd brickctl
@@ -11,6 +12,7 @@
 # TIMEOUT: 900
 
 [ "$CARRIER" != verbs ] || use_carrier tcp
+LONG_S=60
 SIZE=64M
 MIB=$((8 << 20)) # what is moved
 ADMIN=/tmp/admin
@@ -94,5 +96,30 @@ check "nobody has moved more than it may" test "$(brick_counts rate_exceeded)" -
 check "the rate goes" tell_rate 0 0
 check "and the log says so" eval 'case_log | grep -q "any number of bytes and operations"'
 check "it is detached" detach_disk
+
+# Copies are written again under the rate, too, and nothing but the rate has them go on.
+# Of libfabric's provider a write is not durable when it is over: there are copies.
+comes_back() {
+	another_boot && serve_brick && wait_for $LONG_S state_is up
+}
+
+check "brickd stops for another provider" stop_brick
+use_carrier libfabric-tcp
+configure_brick "$dax" "$BRICK_IP" "lease-ms = 600000"
+set_rate "rate-bytes = 1M"
+check "it serves by that" serve_brick
+check "a disk with copies is attached" attach_disk --size $SIZE --queues 2 \
+	--retain-mb 16 --reconnect-s 600 || exit
+check "data is written, and not flushed" \
+	dd if=/tmp/input of="$DISK" bs=64k count=64 oflag=direct
+check "there are copies" test "$(retained copies)" -ge 64
+check "the brick dies" kill_brick
+check "after a loss of power the disk takes its time" takes_at_least 250 comes_back
+check "its copies were written again" test "$(retained replayed)" -gt 0
+check "they can be made durable" xfs_io -c fsync "$DISK"
+check "the data is read" read_it 64k 64
+check "and is what was written" cmp -n $((4 << 20)) /tmp/input /tmp/output
+same_boot
+check "that disk is detached" detach_disk
 disk_end
 check "the tcp provider unloads" rmmod kfabric_tcp
