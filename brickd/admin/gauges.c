@@ -8,7 +8,6 @@
 #include "brickd/base/clock.h"
 #include "brickd/net/conn.h"
 #include "brickd/session/session.h"
-#include "brickd/session/usage.h"
 #include "brickd/tier/tier_pins.h"
 
 const char *brick_slot_state_name(unsigned int state)
@@ -29,8 +28,6 @@ void brick_gauges_read(const struct brick_view *view, struct brick_gauges *g)
 	struct brick_store_stats stats;
 
 	memset(g, 0, sizeof(*g));
-	/* Of these numbers one is counted when somebody looks. */
-	brick_usage_look_at_rated(view->sessions);
 	brick_store_stats(view->storage->store, &stats);
 	g->slots[BRICK_SLOT_CLEAN] = stats.slots_clean;
 	g->slots[BRICK_SLOT_DIRTY] = stats.slots_dirty;

@@ -111,7 +111,7 @@ void brick_op_receive(struct brick_conn *c, const void *buf, uint32_t len)
 	} else {
 		q->conn->event_credits += req.credits;
 		brick_session_renew(q->session);
-		brick_usage_look(q->session);
+		brick_usage_noted(q->session);
 		brick_events_noted(q->session, &req);
 		why = classify_request(q, &req);
 	}

@@ -9,6 +9,7 @@
 #include "brickd/net/conn.h"
 #include "brickd/session/recall.h"
 #include "brickd/session/losses.h"
+#include "brickd/session/usage.h"
 
 static uint32_t deadline_ms(const struct brick_session *s, uint32_t kind)
 {
@@ -78,6 +79,10 @@ static bool send_one(struct brick_session *s, uint32_t kind)
 	e->sent[kind] = e->seq;
 	event.u.event.kind = kind;
 	event.u.event.event_seq = e->seq;
+	if (kind == KFB_EVENT_RATE) {
+		e->is_rate_old = false;
+		brick_usage_told(s);
+	}
 	if (kind == KFB_EVENT_EVICTED)
 		brick_conn_disconnect(c);
 	brick_conn_send(c, &event);
@@ -117,8 +122,10 @@ void brick_event_evicted(struct brick_session *s, uint32_t cause, uint32_t uid)
 
 void brick_event_rate(struct brick_session *s)
 {
-	/* One with other numbers may be out, and not be acknowledged. */
-	brick_event_drop(s, KFB_EVENT_RATE);
+	struct brick_events *e = &s->events;
+
+	/* One with other numbers is out: it is acknowledged first, as places are few. */
+	e->is_rate_old = e->sent[KFB_EVENT_RATE];
 	brick_event_raise(s, KFB_EVENT_RATE);
 }
 
@@ -142,7 +149,8 @@ static void drop_acknowledged(struct brick_session *s, uint32_t seq)
 		if (kind == KFB_EVENT_RECALL)
 			continue; /* it is to do it */
 		/* The client knows: it holds no more, or there is more of it. */
-		if (kind == KFB_EVENT_MEDIA_ERROR && brick_losses_next(s))
+		if ((kind == KFB_EVENT_MEDIA_ERROR && brick_losses_next(s)) ||
+		    (kind == KFB_EVENT_RATE && e->is_rate_old))
 			e->sent[kind] = 0;
 		else
 			brick_event_drop(s, kind);

@@ -328,7 +328,7 @@ static void drop_conn(struct brick_conn *c)
 
 	brick_log_limited(&s->all->lines, LOG_DEBUG, c->who, "closed");
 	/* Whose endpoint is closed tells nothing any more. */
-	brick_usage_look_at(c);
+	brick_usage_look(s);
 	c->queue->conn = NULL;
 	s->n_conns--;
 	brick_conn_close(c);

@@ -123,6 +123,7 @@ struct brick_eviction {
  * @acked: number of the newest one that was acknowledged
  * @holds: by KFB_EVENT_*: is to be told
  * @sent: by KFB_EVENT_*: with this number; 0: not yet
+ * @is_rate_old: the RATE that was sent has numbers of before
  * @losses: what MEDIA_ERROR is about
  * @recall: what RECALL is about
  * @eviction: what EVICTED is about
@@ -132,6 +133,7 @@ struct brick_events {
 	uint32_t acked;
 	bool holds[KFB_EVENT_LAST + 1];
 	uint32_t sent[KFB_EVENT_LAST + 1];
+	bool is_rate_old;
 	struct brick_losses losses;
 	struct brick_recall recall;
 	struct brick_eviction eviction;
@@ -178,10 +180,14 @@ struct brick_session_quarantine {
  * struct brick_usage - of one session that has a rate
  * @bucket: what it may still move
  * @told_ms: what was moved until then was moved before it could know of its rate
+ * @looked_ms: when its connections were last looked at
+ * @named_ms: when the log had its name last, and 1 more; 0: never
  */
 struct brick_usage {
 	struct kfb_bucket bucket;
 	uint64_t told_ms;
+	uint64_t looked_ms;
+	uint64_t named_ms;
 };
 
 /* ---- a session ---- */

@@ -24,6 +24,12 @@
  */
 #define LOOK_MAX 256
 
+/* Whose requests come one behind the other is looked at so often, and not with each. */
+#define LOOK_MIN_MS 100
+
+/* The log has the name of a session once in so long; what it exceeds is counted on. */
+#define NAME_MS 300000
+
 #define WHAT_BYTES 80
 
 /*
@@ -58,12 +64,13 @@ static void describe_rate(const struct kfb_rate *rate, char *what, size_t size)
 		(void)snprintf(what, size, "%u operations", n_ops);
 }
 
-static void count_excess(struct brick_session *s)
+static void name_session(struct brick_session *s, uint64_t now_ms)
 {
 	char what[WHAT_BYTES];
 
-	brick_count(&s->counters->rate_exceeded);
-	brick_count(&s->all->counters->rate_exceeded);
+	if (s->usage.named_ms && now_ms - s->usage.named_ms < NAME_MS)
+		return;
+	s->usage.named_ms = now_ms + 1;
 	describe_rate(&s->rate, what, sizeof(what));
 	brick_log_limited(&s->all->net->lines[BRICK_LINES_RATES], LOG_WARNING,
 			  s->who,
@@ -71,6 +78,16 @@ static void count_excess(struct brick_session *s)
 			  "software keeps to no rates, or is older than this "
 			  "brick: update it, or evict the session",
 			  what);
+}
+
+/* What a session has not been told yet it cannot keep to. */
+static bool is_untold(const struct brick_session *s)
+{
+	const uint32_t needs = KFB_FEATURE_EVENT | KFB_FEATURE_RATE;
+
+	return s->events.holds[KFB_EVENT_RATE] &&
+	       (!s->events.sent[KFB_EVENT_RATE] || s->events.is_rate_old) &&
+	       (s->features & needs) == needs;
 }
 
 static void judge_session(struct brick_session *s, uint64_t bytes,
@@ -89,21 +106,28 @@ static void judge_session(struct brick_session *s, uint64_t bytes,
 		return;
 	kfb_bucket_init(b, &rate, BURST_MS, now_ms);
 	/* Some of it may have been under way when its client was told. */
-	if (looked_ms >= s->usage.told_ms)
-		count_excess(s);
+	if (looked_ms < s->usage.told_ms || is_untold(s))
+		return;
+	brick_count(&s->counters->rate_exceeded);
+	brick_count(&s->all->counters->rate_exceeded);
+	name_session(s, now_ms);
 }
 
-/* Without a client there is no handle, and nothing can have moved. */
-static void look_at_conns(struct brick_session *s, struct brick_conn *conns[],
-			  uint32_t n)
+void brick_usage_look(struct brick_session *s)
 {
 	struct brick_client_counters *counters = s->counters;
 	struct stcp_moved sum = { 0 }, one;
+	uint32_t n = s->n_conns;
 
+	s->usage.looked_ms = brick_now_ms();
+	/* Without a client there is no handle, and nothing can have moved. */
 	if (!counters)
 		return;
-	for (uint32_t i = 0; i < n; i++) {
-		if (!brick_conn_take_moved(conns[i], &one))
+	for (size_t i = 0; i < BRICK_QUEUES_MAX && n; i++) {
+		if (!s->queues[i] || !s->queues[i]->conn)
+			continue;
+		n--;
+		if (!brick_conn_take_moved(s->queues[i]->conn, &one))
 			continue;
 		sum.read_bytes += one.read_bytes;
 		sum.written_bytes += one.written_bytes;
@@ -118,28 +142,15 @@ static void look_at_conns(struct brick_session *s, struct brick_conn *conns[],
 		judge_session(s, sum.read_bytes + sum.written_bytes, sum.n_ops);
 }
 
-void brick_usage_look_at(struct brick_conn *c)
+void brick_usage_noted(struct brick_session *s)
 {
-	look_at_conns(c->session, &c, 1);
+	if (s->all->net->loop->now_ms - s->usage.looked_ms >= LOOK_MIN_MS)
+		brick_usage_look(s);
 }
 
-void brick_usage_look(struct brick_session *s)
+void brick_usage_told(struct brick_session *s)
 {
-	struct brick_conn *conns[BRICK_QUEUES_MAX];
-	uint32_t n = 0;
-
-	for (size_t i = 0; i < BRICK_QUEUES_MAX && n < s->n_conns; i++)
-		if (s->queues[i] && s->queues[i]->conn)
-			conns[n++] = s->queues[i]->conn;
-	look_at_conns(s, conns, n);
-}
-
-void brick_usage_look_at_rated(struct brick_sessions *all)
-{
-	struct brick_session *s;
-
-	TAILQ_FOREACH(s, &all->rated, rated_link)
-	brick_usage_look(s);
+	s->usage.told_ms = brick_now_ms() + BURST_MS;
 }
 
 void brick_usage_tick(struct brick_sessions *all)

@@ -16,8 +16,6 @@
 
 #include "brickd/session/state.h"
 
-struct brick_conn;
-
 /* A session has its client: it has moved nothing, and has that client's rate. */
 void brick_usage_begin(struct brick_session *session);
 
@@ -28,8 +26,8 @@ void brick_usage_end(struct brick_session *session);
  * brick_usage_take_rate - a session has the rate that its client has now
  * @session: with a client
  *
- * What it has moved until now is held against the rate it had. From now on it has some
- * time to hear of the new one.
+ * What it has moved until now is held against the rate it had. From now on, or from when
+ * it is told by brick_usage_told(), it has some time to hear of the new one.
  *
  * Return: is it another one?
  */
@@ -39,21 +37,18 @@ bool brick_usage_take_rate(struct brick_session *session);
  * brick_usage_look - count what a session has moved since the last look
  * @session: any
  *
- * Who has moved more than the rate gives is counted and named in the log, once for each
- * time that it has moved so much too much.
+ * Who has moved more than the rate gives is counted, once for each time that it has moved
+ * so much too much, and named in the log, once in some minutes.
  */
 void brick_usage_look(struct brick_session *session);
 
-/*
- * The same of one of its connections, which is about to be closed: what lands between
- * the two is counted nowhere.
- */
-void brick_usage_look_at(struct brick_conn *conn);
+/* The same, unless it was looked at just now: a request of it has come. */
+void brick_usage_noted(struct brick_session *session);
 
-/* The same of all sessions with a rate. */
-void brick_usage_look_at_rated(struct brick_sessions *all);
+/* An EVENT with its rate is on its way: from now on it has some time to hear of it. */
+void brick_usage_told(struct brick_session *session);
 
-/* The same of some of them: one without a lease may ask for nothing for hours. */
+/* Look at some of all sessions that have a rate: one without a lease may ask for nothing for hours. */
 void brick_usage_tick(struct brick_sessions *all);
 
 #endif

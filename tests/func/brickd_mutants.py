@@ -191,7 +191,10 @@ BRICKD_MUTANTS = {
         "rates", "event.c", "\tif (kind == KFB_EVENT_RATE)\n\t\tneeds |= KFB_FEATURE_RATE;\n", "",
         EVENT, folder=SESSION),
     "other-rate-told-once": Mutant(
-        "rates", "event.c", "\tbrick_event_drop(s, KFB_EVENT_RATE);\n", "", EVENT, folder=SESSION),
+        "rates", "event.c", "(kind == KFB_EVENT_RATE && e->is_rate_old)", "0", EVENT, folder=SESSION),
+    "other-rates-take-all-places": Mutant(
+        "rates", "event.c", "\te->is_rate_old = e->sent[KFB_EVENT_RATE];\n",
+        "\tbrick_event_drop(s, KFB_EVENT_RATE);\n", EVENT, folder=SESSION),
     "other-rate-not-told": Mutant(
         "rates", "reload.c", "\t\t\tbrick_event_rate(s);\n", "\t\t\tcontinue;\n",
         RATES + "test_another_rate_is_told_at_once", folder="brickd"),
@@ -205,7 +208,7 @@ BRICKD_MUTANTS = {
         "rates", "target.c", "if (ep->rx.hdr.op == TCPW_WRITE)\n\t\tcount_moved",
         "if (1)\n\t\tcount_moved", MOVED, folder="kfabric/user"),
     "closed-connection-has-moved-nothing": Mutant(
-        "rates", "session.c", "\tbrick_usage_look_at(c);\n", "",
+        "rates", "session.c", "\tbrick_usage_look(s);\n", "",
         RATES + "test_what_is_moved_is_counted_to_the_byte", folder=SESSION),
     "moved-since-the-start-at-each-look": Mutant(
         "rates", "conn.c", "\tc->moved = now;\n", "", USAGE, folder=NET),
@@ -226,11 +229,11 @@ BRICKD_MUTANTS = {
         "rates", "usage.c", "\tkfb_bucket_init(b, &rate, BURST_MS, now_ms);\n",
         "\t(void)rate;\n", USAGE, folder=SESSION),
     "other-rate-holds-before-it-is-told": Mutant(
-        "rates", "usage.c", "if (looked_ms >= s->usage.told_ms)", "if (looked_ms)", USAGE,
+        "rates", "usage.c", "if (looked_ms < s->usage.told_ms || is_untold(s))", "if (!looked_ms)", USAGE,
         folder=SESSION),
     "late-look-at-another-rate": Mutant(
-        "rates", "usage.c", "if (looked_ms >= s->usage.told_ms)",
-        "if (looked_ms && now_ms >= s->usage.told_ms)", USAGE, folder=SESSION),
+        "rates", "usage.c", "if (looked_ms < s->usage.told_ms ||",
+        "if (!looked_ms || now_ms < s->usage.told_ms ||", USAGE, folder=SESSION),
     "other-rate-forgives": Mutant(
         "rates", "usage.c", "\tbrick_usage_look(s);\n\tchange_rate", "\tchange_rate", USAGE,
         folder=SESSION),

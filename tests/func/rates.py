@@ -139,8 +139,9 @@ class Rates(lab.FuncTest):
         self.reload({})
         self.assertEqual(knows.event(), (EVENT_RATE, 0, 0))
         self.assertIsNone(knows.info())
-        # Nobody has acknowledged that.
+        # Nobody has acknowledged that; the next one waits until somebody has.
         self.reload({"a": {"ops": "10"}})
+        knows.say("ping")
         self.assertEqual(knows.event(), (EVENT_RATE, 0, 10))
         self.assertEqual(knows_not.count(), 0)
         self.assertEqual(self.mover(RATE | EVENT).count(), 0)
@@ -176,9 +177,9 @@ class Rates(lab.FuncTest):
         counted = next(m for m in self.asked("stats")["metrics"] if m["name"] == "rate_exceeded")
         self.assertEqual(counted["samples"][0]["value"], n)
         named = [line for line in self.b.log_text().splitlines() if NAMED in line]
-        self.assertEqual(len(named), n)
-        for line in named:
-            self.assertRegex(line, rf"session {re.escape(session)} client a.*{NAMED}")
+        # However often it was, in some minutes.
+        self.assertEqual(len(named), 1)
+        self.assertRegex(named[0], rf"session {re.escape(session)} client a.*{NAMED}")
         self.assertIn("update it, or evict the session", named[0])
         self.assertEqual(self.client("b")["rate_exceeded"], 0)
         # It goes on.

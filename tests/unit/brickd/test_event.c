@@ -146,21 +146,24 @@ static void another_rate_is_told_with_its_numbers(void **state)
 	assert_int_equal(rig.last.u.event.kind, KFB_EVENT_RATE);
 	assert_int_equal(rig.last.u.event.deadline_ms, 0);
 	assert_true(kfb_rate_equals(&rig.last.u.event.rate, &rig.s.rate));
-	/* Another one before that is acknowledged, and none. */
+	/* Others before that is acknowledged wait, and take no places. */
 	rate_again(2 * KFB_RATE_BYTES_MIN);
 	rate_again(0);
-	assert_int_equal(rig.n_sent, 3);
+	assert_int_equal(rig.n_sent, 1);
+	ack(KFB_OP_PING, 1);
+	assert_int_equal(rig.n_sent, 2);
 	assert_false(kfb_rate_is_set(&rig.last.u.event.rate));
-	/* What the client has heard of first is not what holds. */
-	ack(KFB_OP_PING, 2);
+	/* What is not acknowledged is told again, as it is then. */
+	rate_again(3 * KFB_RATE_BYTES_MIN);
 	rig_connect(&rig);
 	rig.conn.features |= KFB_FEATURE_RATE;
 	brick_events_again(&rig.s);
-	assert_int_equal(rig.n_sent, 4);
-	assert_false(kfb_rate_is_set(&rig.last.u.event.rate));
-	ack(KFB_OP_PING, 4);
+	assert_int_equal(rig.n_sent, 3);
+	assert_int_equal(rig.last.u.event.rate.bytes_per_s,
+			 3 * KFB_RATE_BYTES_MIN);
+	ack(KFB_OP_PING, 3);
 	brick_events_again(&rig.s);
-	assert_int_equal(rig.n_sent, 4);
+	assert_int_equal(rig.n_sent, 3);
 }
 
 static void

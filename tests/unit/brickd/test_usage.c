@@ -12,6 +12,7 @@
 
 #include "brickd/net/conn.h"
 #include "brickd/net/net.h"
+#include "brickd/session/event.h"
 #include "brickd/session/usage.h"
 #include "event_rig.h"
 
@@ -25,7 +26,8 @@
 #define OTHER_CONN 3
 
 static uint64_t now_ms;
-static struct brick_net net;
+static struct brick_loop loop;
+static struct brick_net net = { .loop = &loop };
 static struct brick_counters counters;
 static struct brick_client_counters of_client;
 static struct brick_sessions sessions;
@@ -126,11 +128,6 @@ static void all_connections_of_a_session_count_together(void **state)
 	moved[1].read_bytes = 6 * RATE_BYTES;
 	assert_int_equal(n_exceeded(), 1);
 	assert_int_equal(brick_counted(&of_client.read_bytes), 6 * RATE_BYTES);
-	/* One that is about to be closed is looked at by itself. */
-	moved[1].read_bytes += 5;
-	brick_usage_look_at(&other);
-	assert_int_equal(brick_counted(&of_client.read_bytes),
-			 6 * RATE_BYTES + 5);
 	rig.s.queues[OTHER_CONN] = NULL;
 }
 
@@ -300,9 +297,50 @@ static void who_is_not_heard_of_is_looked_at_by_the_clock(void **state)
 	move_bytes(11 * RATE_BYTES, 0);
 	brick_usage_tick(&sessions);
 	assert_int_equal(brick_counted(&counters.rate_exceeded), 1);
+	/* By its requests, but not by each. */
+	now_ms += 50;
+	loop.now_ms = now_ms;
 	move_bytes(11 * RATE_BYTES, 0);
-	brick_usage_look_at_rated(&sessions);
+	brick_usage_noted(&rig.s);
+	assert_int_equal(brick_counted(&counters.rate_exceeded), 1);
+	now_ms += 50;
+	loop.now_ms = now_ms;
+	brick_usage_noted(&rig.s);
 	assert_int_equal(brick_counted(&counters.rate_exceeded), 2);
+}
+
+/* The EVENT waits for a connection, or for a place among those that are out. */
+static void what_it_has_not_been_told_is_not_held_against_it(void **state)
+{
+	rig.s.features = KFB_FEATURE_EVENT | KFB_FEATURE_RATE;
+	rig.s.queues[0]->conn = NULL;
+	client.rate.bytes_per_s = MIB;
+	assert_true(brick_usage_take_rate(&rig.s));
+	brick_event_rate(&rig.s);
+	rig.s.queues[0]->conn = &rig.conn;
+	now_ms += 60 * MS_PER_S;
+	assert_int_equal(n_exceeded(), 0);
+	move_bytes(60 * RATE_BYTES, 0);
+	now_ms += MS_PER_S;
+	assert_int_equal(n_exceeded(), 0);
+	rig.conn.features = rig.s.features;
+	brick_events_again(&rig.s);
+	assert_int_equal(rig.last.u.event.kind, KFB_EVENT_RATE);
+	move_bytes(60 * RATE_BYTES, 0);
+	now_ms += 11 * MS_PER_S;
+	assert_int_equal(n_exceeded(), 0);
+	move_bytes(60 * RATE_BYTES, 0);
+	now_ms += MS_PER_S;
+	assert_int_equal(n_exceeded(), 1);
+	/* One whose software knows of no EVENT is told of nothing, and held to it. */
+	rig.s.features = KFB_FEATURE_RATE;
+	client.rate.bytes_per_s = RATE_BYTES / 2;
+	assert_true(brick_usage_take_rate(&rig.s));
+	brick_event_rate(&rig.s);
+	now_ms += 11 * MS_PER_S;
+	assert_int_equal(n_exceeded(), 1);
+	move_bytes(60 * RATE_BYTES, 0);
+	assert_int_equal(n_exceeded(), 2);
 }
 
 #define CASE(name) cmocka_unit_test_setup_teardown(name, begin, end)
@@ -326,6 +364,7 @@ int main(void)
 		CASE(a_higher_rate_forgives_nothing),
 		CASE(a_lower_rate_holds_when_it_can_have_been_heard_of),
 		CASE(who_is_not_heard_of_is_looked_at_by_the_clock),
+		CASE(what_it_has_not_been_told_is_not_held_against_it),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
