@@ -75,8 +75,18 @@ CLIENT_MUTANTS = {
         "rates", "kfb_rate.c", "return level < room ? level : room;", "return level;",
         RATE, folder="proto"),
     "rate-that-a-change-forgives": Mutant(
-        "rates", "kfb_rate.c", "rate->bytes_per_s && old.bytes < b->bytes)", "0)",
-        RATE, folder="proto"),
+        "rates", "kfb_rate.c", "return old > -room ? old : -room;", "return room;", RATE,
+        folder="proto"),
+    "rate-that-pays-for-a-larger-one": Mutant(
+        "rates", "kfb_rate.c", "return old > -room ? old : -room;", "return old;", RATE,
+        folder="proto"),
+    "rate-of-an-info-that-is-old": Mutant(
+        "rates", "kfb_initiator.c",
+        "\t\ti->client.info.rate = i->reply.u.event.rate;\n\t\tkfb_initiator_set_rate(i, &i->client.info.rate);",
+        "\t\tkfb_initiator_set_rate(i, &i->reply.u.event.rate);", INITIATOR, folder=CORE),
+    "rates-push-out-other-events": Mutant(
+        "rates", "engine/kfb_engine.c", "if (kind == KFB_EVENT_RATE && i < e->n_events)", "if (0)",
+        INITIATOR, folder=CORE),
     "rate-that-wakes-too-soon": Mutant(
         "rates", "kfb_rate.c", "per_s) + 1;", "per_s);", RATE, folder="proto"),
     # Where the brick is.
