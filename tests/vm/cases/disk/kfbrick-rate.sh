@@ -103,13 +103,14 @@ comes_back() {
 	another_boot && serve_brick && wait_for $LONG_S state_is up
 }
 
-check "brickd stops for another provider" stop_brick
 use_carrier libfabric-tcp
-configure_brick "$dax" "$BRICK_IP" "lease-ms = 600000"
+check "brickd serves by another provider" \
+	restart_brick brickd "lease-ms = 600000"
 set_rate "rate-bytes = 1M"
-check "it serves by that" serve_brick
+check "it has a rate for this client" kill -HUP "$BRICKD"
 check "a disk with copies is attached" attach_disk --size $SIZE --queues 2 \
 	--retain-mb 16 --reconnect-s 600 || exit
+check "it has that rate" wait_for 60 rate_is $((1 << 20)) 0
 check "data is written, and not flushed" \
 	dd if=/tmp/input of="$DISK" bs=64k count=64 oflag=direct
 check "there are copies" test "$(retained copies)" -ge 64
