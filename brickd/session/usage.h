@@ -38,7 +38,8 @@ bool brick_usage_take_rate(struct brick_session *session);
  * @session: any
  *
  * Who has moved more than the rate gives is counted, once for each time that it has moved
- * so much too much, and named in the log, once in some minutes.
+ * so much too much, and named in the log, once in some minutes. What lands between the
+ * last look at a connection and its end is counted nowhere.
  */
 void brick_usage_look(struct brick_session *session);
 
