@@ -10,6 +10,7 @@
 #include "brickd/session/recall.h"
 #include "brickd/session/losses.h"
 #include "brickd/session/usage.h"
+#include "proto/kfb_feature.h"
 
 static uint32_t deadline_ms(const struct brick_session *s, uint32_t kind)
 {
@@ -50,13 +51,7 @@ static bool fill_event(const struct brick_session *s, uint32_t kind,
 
 static bool knows_kind(const struct brick_conn *c, uint32_t kind)
 {
-	uint32_t needs = KFB_FEATURE_EVENT;
-
-	if (kind == KFB_EVENT_EVICTED)
-		needs |= KFB_FEATURE_EVICTED;
-	if (kind == KFB_EVENT_RATE)
-		needs |= KFB_FEATURE_RATE;
-	return (c->features & needs) == needs;
+	return !(kfb_event_needs(kind) & ~c->features);
 }
 
 static bool send_one(struct brick_session *s, uint32_t kind)

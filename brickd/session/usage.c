@@ -7,6 +7,7 @@
 #include "brickd/base/clock.h"
 #include "brickd/net/conn.h"
 #include "brickd/net/net.h"
+#include "proto/kfb_feature.h"
 #include "proto/kfb_wire.h"
 
 /*
@@ -83,11 +84,9 @@ static void name_session(struct brick_session *s, uint64_t now_ms)
 /* What a session has not been told yet it cannot keep to. */
 static bool is_untold(const struct brick_session *s)
 {
-	const uint32_t needs = KFB_FEATURE_EVENT | KFB_FEATURE_RATE;
-
 	return s->events.holds[KFB_EVENT_RATE] &&
 	       (!s->events.sent[KFB_EVENT_RATE] || s->events.is_rate_old) &&
-	       (s->features & needs) == needs;
+	       !(kfb_event_needs(KFB_EVENT_RATE) & ~s->features);
 }
 
 static void judge_session(struct brick_session *s, uint64_t bytes,

@@ -188,7 +188,7 @@ BRICKD_MUTANTS = {
         "rates", "config_reload.c", "\told->rate = fresh->rate;\n", "", CONFIG,
         folder="brickd/config"),
     "other-rate-told-to-who-does-not-know-of-it": Mutant(
-        "rates", "event.c", "\tif (kind == KFB_EVENT_RATE)\n\t\tneeds |= KFB_FEATURE_RATE;\n", "",
+        "rates", "event.c", "kfb_event_needs(kind) & ~c->features", "KFB_FEATURE_EVENT & ~c->features",
         EVENT, folder=SESSION),
     "other-rate-told-once": Mutant(
         "rates", "event.c", "(kind == KFB_EVENT_RATE && e->is_rate_old)", "0", EVENT, folder=SESSION),

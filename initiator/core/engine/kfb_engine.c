@@ -6,6 +6,7 @@
 #include <linux/string.h>
 #include "engine/kfb_engine_priv.h"
 #include "kfb_err.h"
+#include "kfb_feature.h"
 #include "kfb_ops.h"
 
 static __u16 kfb_engine_call_index(__u16 op, const struct kfb_cookie *cookie)
@@ -115,14 +116,12 @@ void kfb_engine_sent(struct kfb_engine *e, __u16 tx)
 static struct kfb_event *kfb_engine_event_place(struct kfb_engine *e,
 						__u32 kind)
 {
-	__u32 i = 0;
+	__u32 i;
 
 	/* Of rates the newest one is all there is to know. */
-	while (kind == KFB_EVENT_RATE && i < e->n_events &&
-	       e->events[i].kind != kind)
-		i++;
-	if (kind == KFB_EVENT_RATE && i < e->n_events)
-		return &e->events[i];
+	for (i = 0; kind == KFB_EVENT_RATE && i < e->n_events; i++)
+		if (e->events[i].kind == kind)
+			return &e->events[i];
 	if (e->n_events == KFB_ENGINE_EVENTS_MAX) {
 		memmove(&e->events[0], &e->events[1],
 			(KFB_ENGINE_EVENTS_MAX - 1) * sizeof(e->events[0]));
@@ -139,12 +138,7 @@ static int kfb_engine_receive_event(struct kfb_engine *e,
 	_Bool is_evicted = event->kind == KFB_EVENT_EVICTED;
 
 	if (e->state != KFB_CONN_READY ||
-	    !(e->accept.features & KFB_FEATURE_EVENT))
-		return kfb_engine_fail(e, -EPROTO);
-	if (is_evicted && !(e->accept.features & KFB_FEATURE_EVICTED))
-		return kfb_engine_fail(e, -EPROTO);
-	if (event->kind == KFB_EVENT_RATE &&
-	    !(e->accept.features & KFB_FEATURE_RATE))
+	    kfb_event_needs(event->kind) & ~e->accept.features)
 		return kfb_engine_fail(e, -EPROTO);
 	/* Numbers rise; more than this unacknowledged is a brick gone wild. */
 	if ((__s32)(event->event_seq - e->event_seen) <= 0 ||
@@ -159,21 +153,6 @@ static int kfb_engine_receive_event(struct kfb_engine *e,
 	return 0;
 }
 
-/* Does INFO say what nobody has asked for? */
-static _Bool kfb_engine_is_told_too_much(const struct kfb_engine *e,
-					 const struct kfb_reply *reply)
-{
-	__u32 flags;
-
-	if (reply->op != KFB_OP_INFO || reply->status)
-		return 0;
-	flags = reply->u.info.flags;
-	return (flags & KFB_INFO_QUOTA &&
-		!(e->accept.features & KFB_FEATURE_QUOTA)) ||
-	       (flags & KFB_INFO_RATE &&
-		!(e->accept.features & KFB_FEATURE_RATE));
-}
-
 static int kfb_engine_receive_reply(struct kfb_engine *e,
 				    const struct kfb_reply *reply,
 				    struct kfb_outcome *out)
@@ -181,7 +160,9 @@ static int kfb_engine_receive_reply(struct kfb_engine *e,
 	struct kfb_call *call;
 	int rc;
 
-	if (kfb_engine_is_told_too_much(e, reply))
+	/* Nobody has asked for it. */
+	if (reply->op == KFB_OP_INFO && !reply->status &&
+	    kfb_info_needs(reply->u.info.flags) & ~e->accept.features)
 		return kfb_engine_fail(e, -EPROTO);
 	if (kfb_slots_answered(&e->slots, reply->op, &reply->cookie))
 		return kfb_engine_fail(e, -EPROTO);

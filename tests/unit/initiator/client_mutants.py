@@ -66,7 +66,7 @@ CLIENT_MUTANTS = {
         "rates", "kfb_initiator.c", "i->reply.u.event.kind == KFB_EVENT_RATE)", "0)",
         UNIT + "lib-control", folder=CORE),
     "rate-that-nobody-asked-for": Mutant(
-        "rates", "engine/kfb_engine.c", "event->kind == KFB_EVENT_RATE &&", "0 &&",
+        "rates", "engine/kfb_engine.c", "kfb_event_needs(event->kind) & ~", "KFB_FEATURE_EVENT & ~",
         UNIT + "lib-control", folder=CORE),
     "rate-of-bytes-alone": Mutant(
         "rates", "kfb_rate.c", "(!b->rate.ops_per_s || b->ops > 0)", "1",
@@ -85,7 +85,7 @@ CLIENT_MUTANTS = {
         "\t\ti->client.info.rate = i->reply.u.event.rate;\n\t\tkfb_initiator_set_rate(i, &i->client.info.rate);",
         "\t\tkfb_initiator_set_rate(i, &i->reply.u.event.rate);", INITIATOR, folder=CORE),
     "rates-push-out-other-events": Mutant(
-        "rates", "engine/kfb_engine.c", "if (kind == KFB_EVENT_RATE && i < e->n_events)", "if (0)",
+        "rates", "engine/kfb_engine.c", "if (e->events[i].kind == kind)", "if (0)",
         INITIATOR, folder=CORE),
     "rate-that-wakes-too-soon": Mutant(
         "rates", "kfb_rate.c", "per_s) + 1;", "per_s);", RATE, folder="proto"),
