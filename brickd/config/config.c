@@ -428,21 +428,29 @@ static const struct setting settings[] = {
 
 _Static_assert(BRICK_ARRAY_SIZE(settings) <= 64, "one bit each in seen");
 
+static int parse_number(struct parse *p, const char *name, const char *value,
+			uint64_t min, uint64_t max, uint64_t *out)
+{
+	__u64 number;
+
+	if (kfb_size_parse(value, &number, NULL) || number < min ||
+	    number > max)
+		return fail(p, "%s is a number from %llu to %llu", name,
+			    (unsigned long long)min, (unsigned long long)max);
+	*out = number;
+	return 0;
+}
+
 static int set_limit(struct parse *p, const struct setting *s,
 		     const char *value)
 {
 	char *limits = (char *)&p->config->limits;
-	__u64 number;
-	uint64_t copy;
+	uint64_t number = 0;
+	int rc = parse_number(p, s->name, value, s->min, s->max, &number);
 
-	if (kfb_size_parse(value, &number, NULL) || number < s->min ||
-	    number > s->max)
-		return fail(p, "%s is a number from %llu to %llu", s->name,
-			    (unsigned long long)s->min,
-			    (unsigned long long)s->max);
-	copy = number;
-	memcpy(limits + s->offset, &copy, sizeof(copy));
-	return 0;
+	if (!rc)
+		memcpy(limits + s->offset, &number, sizeof(number));
+	return rc;
 }
 
 static uint64_t limit_of(const struct brick_limits *limits, size_t offset)
@@ -547,41 +555,34 @@ static int set_quota(struct parse *p, const char *value)
 	return 0;
 }
 
-/* Of no rate there is 0: a setting of that number is none. */
-static int set_rate(struct parse *p, const char *name, const char *value,
-		    uint64_t min, uint64_t max, uint64_t *rate)
-{
-	__u64 number;
-
-	if (*rate)
-		return fail(p, "%s is given twice", name);
-	if (kfb_size_parse(value, &number, NULL) || number < min ||
-	    number > max)
-		return fail(p, "%s is a number from %llu to %llu", name,
-			    (unsigned long long)min, (unsigned long long)max);
-	*rate = number;
-	return 0;
-}
-
 static int set_rate_bytes(struct parse *p, const char *value)
 {
 	struct kfb_rate *rate = &p->client->rate;
-	uint64_t bytes = rate->bytes_per_s;
-	int rc = set_rate(p, "rate-bytes", value, KFB_RATE_BYTES_MIN,
-			  KFB_RATE_BYTES_MAX, &bytes);
+	uint64_t number = 0;
+	int rc;
 
-	rate->bytes_per_s = bytes;
+	/* No setting is 0: that is no rate. */
+	if (rate->bytes_per_s)
+		return fail(p, "rate-bytes is given twice");
+	rc = parse_number(p, "rate-bytes", value, KFB_RATE_BYTES_MIN,
+			  KFB_RATE_BYTES_MAX, &number);
+	if (!rc)
+		rate->bytes_per_s = number;
 	return rc;
 }
 
 static int set_rate_ops(struct parse *p, const char *value)
 {
 	struct kfb_rate *rate = &p->client->rate;
-	uint64_t n_ops = rate->ops_per_s;
-	int rc = set_rate(p, "rate-ops", value, KFB_RATE_OPS_MIN, UINT32_MAX,
-			  &n_ops);
+	uint64_t number = 0;
+	int rc;
 
-	rate->ops_per_s = (uint32_t)n_ops;
+	if (rate->ops_per_s)
+		return fail(p, "rate-ops is given twice");
+	rc = parse_number(p, "rate-ops", value, KFB_RATE_OPS_MIN, UINT32_MAX,
+			  &number);
+	if (!rc)
+		rate->ops_per_s = (uint32_t)number;
 	return rc;
 }
 

@@ -112,19 +112,17 @@ int brick_conn_idle_ms(const struct brick_conn *c, uint64_t *out)
 	return rc;
 }
 
-bool brick_conn_take_moved(struct brick_conn *c, struct stcp_moved *out)
+void brick_conn_add_moved(struct brick_conn *c, struct stcp_moved *sum)
 {
-	struct stcp_moved now = { 0 };
+	struct stcp_moved now;
 
-	if (c->stcp)
-		c->stcp->moved(c->ep, &now);
-	*out = (struct stcp_moved){
-		.written_bytes = now.written_bytes - c->moved.written_bytes,
-		.read_bytes = now.read_bytes - c->moved.read_bytes,
-		.n_ops = now.n_ops - c->moved.n_ops,
-	};
+	if (!c->stcp)
+		return;
+	c->stcp->moved(c->ep, &now);
+	sum->written_bytes += now.written_bytes - c->moved.written_bytes;
+	sum->read_bytes += now.read_bytes - c->moved.read_bytes;
+	sum->n_ops += now.n_ops - c->moved.n_ops;
 	c->moved = now;
-	return out->written_bytes || out->read_bytes || out->n_ops;
 }
 
 void brick_conn_disconnect(struct brick_conn *c)

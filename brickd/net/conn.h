@@ -57,7 +57,7 @@ struct brick_buf {
  * @n_sending: sends not completed
  * @n_injected: messages sent without a completion after the newest of them
  * @inject_max: how long such a message may be, bytes
- * @moved: what brick_conn_take_moved() has told
+ * @moved: what brick_conn_add_moved() has told
  * @event_credits: EVENTs that may be sent
  * @hello: as it came
  * @accept: as it went
@@ -159,13 +159,12 @@ void brick_conn_set_deadline(struct brick_conn *conn, uint64_t deadline_ms);
 int brick_conn_idle_ms(const struct brick_conn *conn, uint64_t *out);
 
 /**
- * brick_conn_take_moved - what its peer's reads and writes have moved
+ * brick_conn_add_moved - what its peer's reads and writes have moved
  * @conn: with its endpoint
- * @out: since this was asked last; 0 where nobody counts, as over RDMA
- *
- * Return: is it anything?
+ * @sum: is added what was moved since this was asked last; nothing where nobody counts,
+ *	as over RDMA
  */
-bool brick_conn_take_moved(struct brick_conn *conn, struct stcp_moved *out);
+void brick_conn_add_moved(struct brick_conn *conn, struct stcp_moved *sum);
 
 /* Ends it when what was sent is out, or shortly after at the latest. */
 void brick_conn_disconnect(struct brick_conn *conn);

@@ -37,7 +37,7 @@ static void add_quota(const struct brick_op *op, struct kfb_info *info)
 
 static void add_rate(const struct brick_op *op, struct kfb_info *info)
 {
-	const struct kfb_rate *rate = &op->session->client->rate;
+	const struct kfb_rate *rate = &op->session->rate;
 
 	if (!kfb_rate_is_set(rate) || !has_feature(op, KFB_FEATURE_RATE))
 		return;

@@ -181,13 +181,13 @@ struct brick_session_quarantine {
  * @bucket: what it may still move
  * @told_ms: what was moved until then was moved before it could know of its rate
  * @looked_ms: when its connections were last looked at
- * @named_ms: when the log had its name last, and 1 more; 0: never
+ * @named_until_ms: the log has had its name, and does not have it again before
  */
 struct brick_usage {
 	struct kfb_bucket bucket;
 	uint64_t told_ms;
 	uint64_t looked_ms;
-	uint64_t named_ms;
+	uint64_t named_until_ms;
 };
 
 /* ---- a session ---- */

@@ -69,9 +69,9 @@ static void name_session(struct brick_session *s, uint64_t now_ms)
 {
 	char what[WHAT_BYTES];
 
-	if (s->usage.named_ms && now_ms - s->usage.named_ms < NAME_MS)
+	if (now_ms < s->usage.named_until_ms)
 		return;
-	s->usage.named_ms = now_ms + 1;
+	s->usage.named_until_ms = now_ms + NAME_MS;
 	describe_rate(&s->rate, what, sizeof(what));
 	brick_log_limited(&s->all->net->lines[BRICK_LINES_RATES], LOG_WARNING,
 			  s->who,
@@ -89,18 +89,18 @@ static bool is_untold(const struct brick_session *s)
 	       !(kfb_event_needs(KFB_EVENT_RATE) & ~s->features);
 }
 
-static void judge_session(struct brick_session *s, uint64_t bytes,
-			  uint64_t n_ops)
+static void judge_session(struct brick_session *s, const struct stcp_moved *sum,
+			  uint64_t now_ms)
 {
 	struct kfb_bucket *b = &s->usage.bucket;
-	uint64_t now_ms = brick_now_ms(), looked_ms = b->filled_ms;
+	uint64_t looked_ms = b->filled_ms;
 	const struct kfb_rate rate = b->rate;
 
 	/*
 	 * What has come since the last look has come in the time since then: that
 	 * fills the bucket afterwards, however long it was.
 	 */
-	kfb_bucket_take(b, bytes, n_ops);
+	kfb_bucket_take(b, sum->read_bytes + sum->written_bytes, sum->n_ops);
 	if (kfb_bucket_is_open(b, now_ms))
 		return;
 	kfb_bucket_init(b, &rate, BURST_MS, now_ms);
@@ -115,10 +115,11 @@ static void judge_session(struct brick_session *s, uint64_t bytes,
 void brick_usage_look(struct brick_session *s)
 {
 	struct brick_client_counters *counters = s->counters;
-	struct stcp_moved sum = { 0 }, one;
+	uint64_t now_ms = brick_now_ms();
+	struct stcp_moved sum = { 0 };
 	uint32_t n = s->n_conns;
 
-	s->usage.looked_ms = brick_now_ms();
+	s->usage.looked_ms = now_ms;
 	/* Without a client there is no handle, and nothing can have moved. */
 	if (!counters)
 		return;
@@ -126,11 +127,7 @@ void brick_usage_look(struct brick_session *s)
 		if (!s->queues[i] || !s->queues[i]->conn)
 			continue;
 		n--;
-		if (!brick_conn_take_moved(s->queues[i]->conn, &one))
-			continue;
-		sum.read_bytes += one.read_bytes;
-		sum.written_bytes += one.written_bytes;
-		sum.n_ops += one.n_ops;
+		brick_conn_add_moved(s->queues[i]->conn, &sum);
 	}
 	if (sum.read_bytes || sum.written_bytes || sum.n_ops) {
 		brick_count_add(&counters->read_bytes, sum.read_bytes);
@@ -138,7 +135,7 @@ void brick_usage_look(struct brick_session *s)
 		brick_count_add(&counters->data_ops, sum.n_ops);
 	}
 	if (kfb_rate_is_set(&s->rate))
-		judge_session(s, sum.read_bytes + sum.written_bytes, sum.n_ops);
+		judge_session(s, &sum, now_ms);
 }
 
 void brick_usage_noted(struct brick_session *s)

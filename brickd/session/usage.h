@@ -49,7 +49,7 @@ void brick_usage_noted(struct brick_session *session);
 /* An EVENT with its rate is on its way: from now on it has some time to hear of it. */
 void brick_usage_told(struct brick_session *session);
 
-/* Look at some of all sessions that have a rate: one without a lease may ask for nothing for hours. */
+/* Look at some of those that have a rate: without a lease one may say nothing for hours. */
 void brick_usage_tick(struct brick_sessions *all);
 
 #endif

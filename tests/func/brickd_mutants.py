@@ -222,8 +222,8 @@ BRICKD_MUTANTS = {
         "rates", "usage.c", "#define SLACK_SHIFT 4", "#define SLACK_SHIFT 12", USAGE,
         folder=SESSION),
     "bucket-filled-before-what-has-come": Mutant(
-        "rates", "usage.c", "\tkfb_bucket_take(b, bytes, n_ops);\n",
-        "\t(void)kfb_bucket_is_open(b, now_ms);\n\tkfb_bucket_take(b, bytes, n_ops);\n", USAGE,
+        "rates", "usage.c", "\tkfb_bucket_take(b, sum->read",
+        "\t(void)kfb_bucket_is_open(b, now_ms);\n\tkfb_bucket_take(b, sum->read", USAGE,
         folder=SESSION),
     "excess-counted-for-ever": Mutant(
         "rates", "usage.c", "\tkfb_bucket_init(b, &rate, BURST_MS, now_ms);\n",
