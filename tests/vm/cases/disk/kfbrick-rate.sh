@@ -57,6 +57,10 @@ waits() {
 	sed 's/.*waits=//' "$CTL/rate"
 }
 
+waits_above() { # waits_above N
+	[ "$(waits)" -gt "$1" ]
+}
+
 brick_counts() { # brick_counts NAME: of client a
 	brickctl --json --admin "$ADMIN" top --by client |
 		sed -n 's/.*"client": *"a"\([^}]*}[^}]*}\).*/\1/p' |
@@ -93,6 +97,21 @@ check "brickctl shows the rate" eval \
 check "the brick has counted the bytes" test "$(brick_counts written_bytes)" -ge $((2 * MIB)) ||
 	diag "$(brickctl --json --admin "$ADMIN" top --by client)"
 check "nobody has moved more than it may" test "$(brick_counts rate_exceeded)" -eq 0
+check "it is told of a small one" tell_rate $((1 << 20)) 0 "rate-bytes = 1M"
+writers=
+for n in $(seq 48); do
+	dd if=/tmp/input of="$DISK" bs=1M count=1 seek="$n" oflag=direct 2>/dev/null &
+	writers="$writers $!"
+done
+waited=$(waits)
+check "writes of 48 seconds wait for it" wait_for 60 waits_above "$waited"
+check "a forced detach waits for none of them" \
+	timeout 20 brickctl detach --force "${DISK#/dev/}"
+for n in $writers; do
+	wait "$n"
+done
+check "a disk is attached again" attach_disk --size $SIZE --queues 2 || exit
+check "and has that rate" rate_is $((1 << 20)) 0
 check "the rate goes" tell_rate 0 0
 check "and the log says so" eval 'case_log | grep -q "any number of bytes and operations"'
 check "it is detached" detach_disk
