@@ -14,6 +14,8 @@
 /* More than a connection moves; what is owed is not counted beyond it. */
 #define KFB_RATE_TAKEN_MAX (1ULL << 40)
 
+const struct kfb_rate kfb_rate_none;
+
 _Bool kfb_rate_ok(const struct kfb_rate *rate)
 {
 	if (rate->bytes_per_s && (rate->bytes_per_s < KFB_RATE_BYTES_MIN ||

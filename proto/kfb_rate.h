@@ -35,6 +35,9 @@ struct kfb_rate {
 	__u32 ops_per_s;
 };
 
+/* No bound at all. */
+extern const struct kfb_rate kfb_rate_none;
+
 /* Are both numbers ones that there may be? */
 _Bool kfb_rate_ok(const struct kfb_rate *rate);
 

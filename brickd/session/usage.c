@@ -184,9 +184,7 @@ void brick_usage_begin(struct brick_session *s)
 
 void brick_usage_end(struct brick_session *s)
 {
-	static const struct kfb_rate none;
-
-	change_rate(s, &none);
+	change_rate(s, &kfb_rate_none);
 }
 
 bool brick_usage_take_rate(struct brick_session *s)

@@ -13,17 +13,15 @@
 
 void kfbk_rate_init(struct kfbk_rate *r)
 {
-	static const struct kfb_rate none;
-
 	spin_lock_init(&r->lock);
-	kfb_bucket_init(&r->bucket, &none, KFB_RATE_BURST_MS, kfbk_now_ms());
+	kfb_bucket_init(&r->bucket, &kfb_rate_none, KFB_RATE_BURST_MS,
+			kfbk_now_ms());
 }
 
 void kfbk_rate_set(struct kfb_initiator *i, const struct kfb_rate *rate)
 {
 	struct kfbk_device *dev = kfbk_of(i);
 	struct kfbk_rate *r = &dev->rate;
-	bool was_set;
 
 	lockdep_assert_held(&dev->lock);
 	spin_lock_bh(&r->lock);
@@ -31,7 +29,6 @@ void kfbk_rate_set(struct kfb_initiator *i, const struct kfb_rate *rate)
 		spin_unlock_bh(&r->lock);
 		return;
 	}
-	was_set = r->is_set;
 	kfb_bucket_change(&r->bucket, rate, kfbk_now_ms());
 	WRITE_ONCE(r->is_set, kfb_rate_is_set(rate));
 	spin_unlock_bh(&r->lock);
@@ -40,7 +37,7 @@ void kfbk_rate_set(struct kfb_initiator *i, const struct kfb_rate *rate)
 			dev,
 			"the brick allows %llu bytes and %u operations in a second (0: any number)\n",
 			rate->bytes_per_s, rate->ops_per_s);
-	else if (was_set)
+	else
 		kfbk_info_limited(
 			dev,
 			"the brick allows any number of bytes and operations in a second again\n");

@@ -5,9 +5,10 @@
  * Nothing here allocates: ops and pieces are made with the connection. An op
  * is posted in pieces, one per handle, at most piece_max bytes, and with
  * several queues one per block: all I/O of a block goes down one queue. What
- * does not fit into the fabric's queue, or into the window of what the link
- * moves soon (kfb_window.h), or into what the brick allows (kfb_rate.h), waits in order, and so does what was in flight when
- * its connection died: it is posted again when the session lives.
+ * does not fit into the fabric's queue, into the window of what the link
+ * moves soon (kfb_window.h), or into what the brick allows (kfb_rate.h), waits
+ * in order, and so does what was in flight when its connection died: it is
+ * posted again when the session lives.
  */
 #include <errno.h>
 #include <rdma/fi_errno.h>
@@ -19,11 +20,11 @@
 
 int kfbl_io_init(struct kfbrick *k)
 {
-	static const struct kfb_rate none;
 	uint32_t n = k->queue_depth + KFBL_OPS_INTERNAL;
 	uint32_t i;
 
-	kfb_bucket_init(&k->rate, &none, KFB_RATE_BURST_MS, kfbl_now_ms());
+	kfb_bucket_init(&k->rate, &kfb_rate_none, KFB_RATE_BURST_MS,
+			kfbl_now_ms());
 	STAILQ_INIT(&k->free_ops);
 	STAILQ_INIT(&k->free_internal);
 	STAILQ_INIT(&k->unposted);

@@ -302,8 +302,8 @@ int kfbrick_get_quota(struct kfbrick *k, uint64_t *quota_blocks,
  *
  * The library keeps to it by itself: what is posted waits, in order, and goes in pieces of
  * at most what the rate gives in 100 ms. The time in which a call has to be over counts
- * from the last of them. The brick may change it at any
- * time, and says so by %KFBRICK_EVENT_RATE. Before the first session both are 0.
+ * from the last of them. The brick may change it at any time, and says so by
+ * %KFBRICK_EVENT_RATE. Before the first session both are 0.
  *
  * Context: does not block.
  */

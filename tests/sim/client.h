@@ -5,9 +5,9 @@
 
 #include "host.h"
 #include "oracle.h"
+#include "proto/kfb_rate.h"
 #include "proto/kfb_wire.h"
 #include "shared.h"
-#include "proto/kfb_rate.h"
 
 #define SIM_BLOCKS_MAX	   4
 #define SIM_SPARES_MAX	   3 /* blocks behind those, mapped for a moment */

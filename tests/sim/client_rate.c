@@ -21,9 +21,8 @@ static uint64_t most(uint64_t per_s, uint64_t since_ns)
 static bool may_have(const struct sim_client *c, const struct kfb_rate *rate)
 {
 	const struct sim_brick_settings *s = &c->brick->settings;
-	static const struct kfb_rate none;
 
-	return kfb_rate_equals(rate, &none) ||
+	return !kfb_rate_is_set(rate) ||
 	       kfb_rate_equals(rate, &s->rates[c->number]) ||
 	       kfb_rate_equals(rate, &s->other_rates[c->number]);
 }
@@ -31,9 +30,11 @@ static bool may_have(const struct sim_client *c, const struct kfb_rate *rate)
 void sim_client_rate_moved(struct sim_client *c, uint64_t bytes)
 {
 	struct sim_moved *m = &c->moved;
-	struct kfb_rate rate;
+	struct kfb_rate rate = { 0 };
+	uint64_t bytes_per_s;
 
-	kfbrick_get_rate(c->k, (uint64_t *)&rate.bytes_per_s, &rate.ops_per_s);
+	kfbrick_get_rate(c->k, &bytes_per_s, &rate.ops_per_s);
+	rate.bytes_per_s = bytes_per_s;
 	if (!may_have(c, &rate))
 		sim_violated("%s: it has a rate of nobody's", c->name);
 	if (!kfb_rate_equals(&rate, &m->rate)) {

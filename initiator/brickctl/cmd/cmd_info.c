@@ -22,12 +22,6 @@ struct quota {
 	uint64_t used;
 };
 
-/* What the brick allows in a second; 0: any number. */
-struct rate {
-	uint64_t bytes;
-	uint32_t ops;
-};
-
 /* More of them no brick can give. */
 #define GRANTS_MAX 256
 
@@ -82,9 +76,21 @@ static void print_grants_text(const struct ctl *ctl)
 		       access_name(&grants[i]));
 }
 
+static void print_rate_json(const struct ctl *ctl, struct json_object *object)
+{
+	uint64_t n_bytes;
+	uint32_t n_ops;
+
+	kfbrick_get_rate(ctl->k, &n_bytes, &n_ops);
+	if (n_bytes)
+		ctl_json_count(object, "rate_bytes", n_bytes);
+	if (n_ops)
+		ctl_json_count(object, "rate_ops", n_ops);
+}
+
 static void print_info_json(const struct ctl *ctl,
 			    const struct kfbrick_info *info,
-			    const struct quota *quota, const struct rate *rate)
+			    const struct quota *quota)
 {
 	struct json_object *object = json_object_new_object();
 	struct json_object *modes = json_object_new_array();
@@ -118,10 +124,7 @@ static void print_info_json(const struct ctl *ctl,
 		ctl_json_count(object, "quota_blocks", quota->blocks);
 		ctl_json_count(object, "quota_used_blocks", quota->used);
 	}
-	if (rate->bytes)
-		ctl_json_count(object, "rate_bytes", rate->bytes);
-	if (rate->ops)
-		ctl_json_count(object, "rate_ops", rate->ops);
+	print_rate_json(ctl, object);
 	print_grants_json(ctl, object);
 	json_object_object_add(object, "flush_modes", modes);
 	ctl_json_text(object, "flush_mode", ctl_flush_name(info->flush_mode));
@@ -165,18 +168,21 @@ static void print_space(const struct kfbrick_info *info,
 		       ctl_size_text(left, ctl_blocks_bytes(quota->used)));
 }
 
-static void print_rate(const struct rate *rate)
+static void print_rate(const struct ctl *ctl)
 {
 	char bytes[CTL_SIZE_TEXT_BYTES];
+	uint64_t n_bytes;
+	uint32_t n_ops;
 
-	if (!rate->bytes && !rate->ops)
+	kfbrick_get_rate(ctl->k, &n_bytes, &n_ops);
+	if (!n_bytes && !n_ops)
 		return;
 	printf("rate        ");
-	if (rate->bytes)
-		printf(" %s/s", ctl_size_text(bytes, rate->bytes));
-	if (rate->ops)
-		printf("%s %" PRIu32 " operations/s", rate->bytes ? "," : "",
-		       rate->ops);
+	if (n_bytes)
+		printf(" %s/s", ctl_size_text(bytes, n_bytes));
+	if (n_ops)
+		printf("%s %" PRIu32 " operations/s", n_bytes ? "," : "",
+		       n_ops);
 	putchar('\n');
 }
 
@@ -191,7 +197,7 @@ static void print_path(const struct ctl *ctl)
 
 static void print_info_text(const struct ctl *ctl,
 			    const struct kfbrick_info *info,
-			    const struct quota *quota, const struct rate *rate)
+			    const struct quota *quota)
 {
 	char extent[CTL_SIZE_TEXT_BYTES];
 	char batch[CTL_SIZE_TEXT_BYTES];
@@ -205,7 +211,7 @@ static void print_info_text(const struct ctl *ctl,
 	printf("power epoch  %" PRIu64 "\n", info->power_epoch);
 	printf("medium       %s\n", kfb_medium_name(info->medium));
 	print_space(info, quota);
-	print_rate(rate);
+	print_rate(ctl);
 	print_grants_text(ctl);
 	printf("flush        %s%s%s\n", ctl_flush_name(info->flush_mode),
 	       *info->flush_why ? ": " : "", info->flush_why);
@@ -228,7 +234,6 @@ static int run_info(struct ctl *ctl, const struct ctl_args *args)
 {
 	struct kfbrick_info info = { .size = sizeof(info) };
 	struct quota quota;
-	struct rate rate;
 	int status;
 	int err;
 
@@ -240,11 +245,10 @@ static int run_info(struct ctl *ctl, const struct ctl_args *args)
 		err = kfbrick_get_quota(ctl->k, &quota.blocks, &quota.used);
 	if (err)
 		return ctl_fail_call(ctl, err, "%s", ctl->settings.brick);
-	kfbrick_get_rate(ctl->k, &rate.bytes, &rate.ops);
 	if (ctl->json)
-		print_info_json(ctl, &info, &quota, &rate);
+		print_info_json(ctl, &info, &quota);
 	else
-		print_info_text(ctl, &info, &quota, &rate);
+		print_info_text(ctl, &info, &quota);
 	return CTL_DONE;
 }
 

@@ -137,6 +137,14 @@ static void rate_again(uint64_t bytes_per_s)
 	brick_event_rate(&rig.s);
 }
 
+/* What holds is told over a new connection, of who knows of rates. */
+static void connect_again(void)
+{
+	rig_connect(&rig);
+	rig.conn.features |= KFB_FEATURE_RATE;
+	brick_events_again(&rig.s);
+}
+
 static void another_rate_is_told_with_its_numbers(void **state)
 {
 	rig.conn.features |= KFB_FEATURE_RATE;
@@ -155,9 +163,7 @@ static void another_rate_is_told_with_its_numbers(void **state)
 	assert_false(kfb_rate_is_set(&rig.last.u.event.rate));
 	/* What is not acknowledged is told again, as it is then. */
 	rate_again(3 * KFB_RATE_BYTES_MIN);
-	rig_connect(&rig);
-	rig.conn.features |= KFB_FEATURE_RATE;
-	brick_events_again(&rig.s);
+	connect_again();
 	assert_int_equal(rig.n_sent, 3);
 	assert_int_equal(rig.last.u.event.rate.bytes_per_s,
 			 3 * KFB_RATE_BYTES_MIN);
@@ -173,9 +179,7 @@ a_rate_waits_for_a_connection_and_is_told_as_it_is_then(void **state)
 	rate_again(KFB_RATE_BYTES_MIN);
 	rate_again(3 * KFB_RATE_BYTES_MIN);
 	assert_int_equal(rig.n_sent, 0);
-	rig_connect(&rig);
-	rig.conn.features |= KFB_FEATURE_RATE;
-	brick_events_again(&rig.s);
+	connect_again();
 	assert_int_equal(rig.n_sent, 1);
 	assert_int_equal(rig.last.u.event.rate.bytes_per_s,
 			 3 * KFB_RATE_BYTES_MIN);

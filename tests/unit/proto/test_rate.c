@@ -17,8 +17,6 @@
 #define NOW 1000000ULL
 #define MIB (1ULL << 20)
 
-static const struct kfb_rate none;
-
 static struct kfb_bucket bucket(__u64 bytes_per_s, __u32 ops_per_s)
 {
 	const struct kfb_rate rate = { bytes_per_s, ops_per_s };
@@ -216,7 +214,7 @@ static void what_is_owed_is_owed_at_another_rate(void **state)
 	assert_false(kfb_bucket_is_open(&b, NOW + 1000));
 	/* Without a rate nothing is owed, and a new one begins with its burst. */
 	kfb_bucket_take(&b, 100 * MIB, 1);
-	kfb_bucket_change(&b, &none, NOW + 1000);
+	kfb_bucket_change(&b, &kfb_rate_none, NOW + 1000);
 	assert_true(kfb_bucket_is_open(&b, NOW + 1000));
 	kfb_bucket_take(&b, 100 * MIB, 1);
 	kfb_bucket_change(&b, &faster, NOW + 1000);
