@@ -30,6 +30,7 @@ int kfabric_cntr_open(struct fid_domain *domain,
 		return -ENOMEM;
 	new->domain = domain;
 	init_waitqueue_head(&new->wait);
+	new->waiters = attr && attr->wait_obj ? attr->wait_obj : &new->wait;
 	ret = kfi_obj_init(&new->fid, FI_CLASS_CNTR, domain->fid.prov,
 			   &domain->fid, &kfi_plain_ops, context);
 	if (ret) {
@@ -50,7 +51,7 @@ void kfabric_cntr_change(struct fid_cntr *cntr, atomic64_t *of, u64 value,
 		atomic64_add(value, of);
 	else
 		atomic64_set(of, value);
-	wake_up_all(&cntr->wait);
+	wake_up_all(cntr->waiters);
 }
 EXPORT_SYMBOL_GPL(kfabric_cntr_change);
 
@@ -70,7 +71,7 @@ int kfabric_cntr_wait(struct fid_cntr *cntr, u64 threshold, int timeout_ms)
 
 	might_sleep();
 	left = wait_event_interruptible_timeout(
-		cntr->wait,
+		*cntr->waiters,
 		(ret = kfi_cntr_look(cntr, threshold, failed)) != -FI_EAGAIN,
 		left);
 	if (ret != -FI_EAGAIN)

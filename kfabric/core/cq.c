@@ -66,7 +66,7 @@ static void kfi_cq_deliver(struct fid_cq *cq, struct kfi_comp *comp)
 	list_add_tail(&comp->node, &cq->done);
 	cq->nr_done++;
 	spin_unlock_irqrestore(&cq->lock, irq);
-	wake_up(&cq->wait);
+	wake_up_all(cq->waiters);
 	if (was_empty && cq->attr.ready_handler)
 		cq->attr.ready_handler(cq, cq->fid.context);
 }
@@ -213,7 +213,7 @@ ssize_t kfabric_cq_sread(struct fid_cq *cq, void *buf, size_t count,
 	left = timeout_ms < 0 ? MAX_SCHEDULE_TIMEOUT
 			      : msecs_to_jiffies(timeout_ms);
 	left = wait_event_interruptible_timeout(
-		cq->wait,
+		*cq->waiters,
 		(ret = kfabric_cq_read(cq, buf, count, src_addr)) !=
 				-FI_EAGAIN ||
 			kfi_cq_take_signal(cq),
@@ -229,7 +229,7 @@ void kfabric_cq_signal(struct fid_cq *cq)
 	spin_lock_irqsave(&cq->lock, irq);
 	cq->signaled = true;
 	spin_unlock_irqrestore(&cq->lock, irq);
-	wake_up(&cq->wait);
+	wake_up_all(cq->waiters);
 }
 EXPORT_SYMBOL_GPL(kfabric_cq_signal);
 

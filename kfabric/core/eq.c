@@ -50,6 +50,9 @@ void kfi_eq_notify(struct fid_eq *eq, struct kfi_event *ev)
 
 	if (eq->attr.handler)
 		eq->attr.handler(eq, eq->fid.context);
+	/* Without the queue's lock: who waits may read the queue under that of the object. */
+	if (eq->attr.wait_obj)
+		wake_up_all(eq->attr.wait_obj);
 	spin_lock_irqsave(&eq->lock, irq);
 	ev->notifying = false;
 	/* A waiter may free the queue as soon as it has the lock. */

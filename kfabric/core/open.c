@@ -85,8 +85,9 @@ int kfabric_cq_open(struct fid_domain *domain, struct fi_cq_attr *attr,
 		return ret;
 	if (!KFI_HAS_OP(domain->ops, cq_open))
 		return -ENOSYS;
-	if (attr && (attr->format >= FI_CQ_FORMATS ||
-		     (attr->comp_handler && attr->ready_handler)))
+	if (attr &&
+	    (attr->format >= FI_CQ_FORMATS ||
+	     (attr->comp_handler && (attr->ready_handler || attr->wait_obj))))
 		return -EINVAL;
 	return domain->ops->cq_open(domain, attr, cq, context);
 }
@@ -272,6 +273,7 @@ int kfi_cq_init(struct fid_cq *cq, struct fid_domain *domain,
 	spin_lock_init(&cq->lock);
 	INIT_LIST_HEAD(&cq->done);
 	init_waitqueue_head(&cq->wait);
+	cq->waiters = cq->attr.wait_obj ?: &cq->wait;
 	return kfi_obj_init(&cq->fid, FI_CLASS_CQ, domain->fid.prov,
 			    &domain->fid, ops, context);
 }

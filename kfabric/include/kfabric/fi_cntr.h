@@ -29,10 +29,13 @@ enum fi_cntr_events {
  * struct fi_cntr_attr - attributes of a counter
  * @events: what it counts
  * @flags: 0
+ * @wait_obj: the caller's wait object, as in &struct fi_cq_attr, or NULL; it is woken when
+ *	either value has changed
  */
 struct fi_cntr_attr {
 	enum fi_cntr_events events;
 	u64 flags;
+	struct wait_queue_head *wait_obj;
 };
 
 /**
@@ -46,6 +49,7 @@ struct fid_cntr {
 	/* private: core */
 	atomic64_t done;
 	atomic64_t failed;
+	struct wait_queue_head *waiters; /* the caller's, or wait */
 	wait_queue_head_t wait;
 };
 

@@ -251,7 +251,8 @@ static inline int fi_domain(struct fid_fabric *fabric, struct fi_info *info,
  *
  * Context: process.
  * Return: 0; -EOPNOTSUPP upcalls cannot run where attr->comp_context wants
- * them; -EINVAL there is no such format; -ENODEV; -ENOMEM; -ENOSYS.
+ * them; -EINVAL there is no such format, or an upcall for each completion and
+ * something for readers; -ENODEV; -ENOMEM; -ENOSYS.
  */
 static inline int fi_cq_open(struct fid_domain *domain, struct fi_cq_attr *attr,
 			     struct fid_cq **cq, void *context)

@@ -191,6 +191,10 @@ typedef void (*fi_cq_ready_handler)(struct fid_cq *cq, void *context);
  * @ready_handler: upcall of a queue whose entries are read; not with @comp_handler
  * @comp_context: where these upcalls are to run. -EOPNOTSUPP if impossible
  * @signaling_vector: completion vector of the device to prefer
+ * @wait_obj: the caller's wait object, which is woken when an entry has come or
+ *	fi_cq_signal() was called; it may be that of several queues and counters and of
+ *	what else the caller waits for, and stays until the queue is closed. NULL: the
+ *	queue has its own. Not with @comp_handler
  */
 struct fi_cq_attr {
 	size_t size;
@@ -199,6 +203,7 @@ struct fi_cq_attr {
 	fi_cq_ready_handler ready_handler;
 	enum fi_cq_context comp_context;
 	int signaling_vector;
+	struct wait_queue_head *wait_obj;
 };
 
 /**
@@ -229,6 +234,7 @@ struct fid_cq {
 	struct list_head done;
 	unsigned int nr_done;
 	bool signaled;
+	struct wait_queue_head *waiters; /* attr.wait_obj, or wait */
 	wait_queue_head_t wait;
 	atomic_long_t nr_comp;
 	atomic_long_t nr_err;
@@ -421,10 +427,13 @@ typedef void (*fi_eq_handler)(struct fid_eq *eq, void *context);
  * struct fi_eq_attr - attributes of an event queue
  * @size: events expected, a hint; queues do not overflow
  * @handler: called for each event, or NULL
+ * @wait_obj: the caller's wait object, as in &struct fi_cq_attr, or NULL; it is woken when an
+ *	event has come. Goes with @handler, too
  */
 struct fi_eq_attr {
 	size_t size;
 	fi_eq_handler handler;
+	struct wait_queue_head *wait_obj;
 };
 
 /**

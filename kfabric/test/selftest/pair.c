@@ -266,7 +266,7 @@ int st_pair_open(struct st_pair *p, struct st *st, const struct st_opts *opts)
 	p->st = st;
 	if (!opts)
 		opts = &usual;
-	ret = fi_eq_open(st->fabric, NULL, &p->eq, p);
+	ret = fi_eq_open(st->fabric, opts->eq_attr, &p->eq, p);
 	ret = ret ?: st_open_active(p, opts);
 	ret = ret ?: st_open_passive(p, opts);
 	return ret ?: st_await_connected(p);

@@ -106,7 +106,8 @@ struct st_opts {
 	u64 tx_bind; /* FI_SELECTIVE_COMPLETION */
 	u64 tx_op_flags;
 	u32 op_timeout_ms;
-	struct fi_cq_attr *cq_attr; /* upcalls */
+	struct fi_cq_attr *cq_attr; /* upcalls, wait objects */
+	struct fi_eq_attr *eq_attr;
 	void *cq_context;
 	struct fi_space_handler *space;
 	const void *connect_data;
@@ -326,6 +327,7 @@ void st_test_context(struct st *st);
 void st_test_cycle(struct st *st);
 void st_test_cntr(struct st *st);
 void st_test_look(struct st *st);
+void st_test_wait(struct st *st);
 void st_test_rdm_cntr(struct st *st);
 void st_test_rdm_object(struct st *st);
 void st_test_rdm_av(struct st *st);
