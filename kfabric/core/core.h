@@ -36,6 +36,9 @@ bool kfi_prov_is_excluded(const struct kfi_provider *prov);
 u32 kfi_choose_op_timeout(u32 wish, u32 usual);
 u32 kfi_choose_cm_timeout(u32 wish, u32 usual);
 
+/* info.c */
+void kfi_info_promise(struct fi_info *info);
+
 /* object.c */
 extern struct mutex kfi_obj_mutex; /* protects kfi_obj_list */
 extern struct list_head kfi_obj_list; /* every object, oldest first */

@@ -170,14 +170,18 @@ static bool kfi_match_queues(const struct fi_info *info,
 	if (want &&
 	    ((want->caps & ~tx->caps) ||
 	     (want->comp_levels & ~tx->comp_levels) ||
+	     (want->msg_order & ~tx->msg_order) ||
+	     (want->comp_order & ~tx->comp_order) ||
 	     (want->op_flags & FI_COMPLETION_LEVELS & ~tx->comp_levels) ||
 	     tx->inject_size < want->inject_size || tx->size < want->size ||
 	     tx->iov_limit < want->iov_limit ||
 	     tx->rma_iov_limit < want->rma_iov_limit))
 		return false;
-	return !want_rx ||
-	       (!(want_rx->caps & ~rx->caps) && rx->size >= want_rx->size &&
-		rx->iov_limit >= want_rx->iov_limit);
+	return !want_rx || (!(want_rx->caps & ~rx->caps) &&
+			    !(want_rx->msg_order & ~rx->msg_order) &&
+			    !(want_rx->comp_order & ~rx->comp_order) &&
+			    rx->size >= want_rx->size &&
+			    rx->iov_limit >= want_rx->iov_limit);
 }
 
 static bool kfi_match_format(u32 have, u32 want)
@@ -233,6 +237,15 @@ bool kfi_match_info(const struct fi_info *info, const struct fi_info *hints)
 	return kfi_match_queues(info, hints);
 }
 EXPORT_SYMBOL_GPL(kfi_match_info);
+
+/* What the core keeps, whoever the provider is. */
+void kfi_info_promise(struct fi_info *info)
+{
+	info->domain_attr->threading = FI_THREAD_SAFE;
+	info->domain_attr->control_progress = FI_PROGRESS_AUTO;
+	info->domain_attr->data_progress = FI_PROGRESS_AUTO;
+	info->domain_attr->resource_mgmt = FI_RM_ENABLED;
+}
 
 void kfi_obey_hints(struct fi_info *info, const struct fi_info *hints)
 {

@@ -299,6 +299,8 @@ struct fi_info *kfi_post_info(const char *name, size_t queue, size_t iov_limit,
 	info->caps = tx | rx | FI_RMA_PMEM;
 	*info->tx_attr = (struct fi_tx_attr){
 		.caps = tx,
+		.msg_order = KFI_ORDER_QUEUE_PAIR,
+		.comp_order = FI_ORDER_STRICT,
 		.comp_levels = FI_COMPLETION_LEVELS,
 		.inject_size = KFI_POST_INJECT_SIZE,
 		.size = queue,
@@ -307,6 +309,8 @@ struct fi_info *kfi_post_info(const char *name, size_t queue, size_t iov_limit,
 	};
 	*info->rx_attr = (struct fi_rx_attr){
 		.caps = rx,
+		.msg_order = KFI_ORDER_QUEUE_PAIR,
+		.comp_order = FI_ORDER_STRICT,
 		.size = queue,
 		.iov_limit = iov_limit,
 	};

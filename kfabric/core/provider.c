@@ -158,6 +158,7 @@ static int kfi_prov_sift(struct kfi_provider *prov, struct fi_info *list,
 			attr->prov_name = kstrdup(prov->name, GFP_KERNEL);
 			ret = attr->prov_name ? 0 : -ENOMEM;
 		}
+		kfi_info_promise(list);
 		if (ret || !kfi_match_info(list, hints)) {
 			kfabric_freeinfo(list);
 			continue;

@@ -89,6 +89,9 @@ static int loop_getinfo(struct kfi_provider *prov, const char *node,
 	info->caps |= FI_LOCAL_COMM | FI_ATOMIC;
 	info->tx_attr->caps |= FI_ATOMIC;
 	info->rx_attr->caps |= FI_ATOMIC;
+	/* The engine does one operation after the other. */
+	info->tx_attr->msg_order |= FI_ORDER_WAR | FI_ORDER_SAR;
+	info->rx_attr->msg_order |= FI_ORDER_WAR | FI_ORDER_SAR;
 	info->addr_format = FI_SOCKADDR_IN;
 	*info->ep_attr = (struct fi_ep_attr){
 		.type = FI_EP_MSG,

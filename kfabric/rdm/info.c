@@ -100,6 +100,7 @@ static int kfir_info_outer(struct fi_info *info, const struct fi_info *hints)
 	info->caps |= tx | rx;
 	*info->tx_attr = (struct fi_tx_attr){
 		.caps = tx,
+		.msg_order = FI_ORDER_SAS,
 		/* The last is that of reads and writes alone. */
 		.comp_levels = (info->tx_attr->comp_levels & levels) |
 			       FI_DELIVERY_COMPLETE,
@@ -110,6 +111,7 @@ static int kfir_info_outer(struct fi_info *info, const struct fi_info *hints)
 	};
 	*info->rx_attr = (struct fi_rx_attr){
 		.caps = rx,
+		.msg_order = FI_ORDER_SAS,
 		.size = KFIR_QUEUE_SIZE,
 		.iov_limit = KFIR_IOV_LIMIT,
 	};

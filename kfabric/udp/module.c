@@ -38,9 +38,13 @@ static void kudp_fill_info(struct fi_info *info)
 		     FI_REMOTE_COMM;
 	info->addr_format = FI_SOCKADDR;
 	info->tx_attr->caps = FI_MSG | FI_SEND;
+	info->tx_attr->msg_order = FI_ORDER_NONE;
+	info->tx_attr->comp_order = FI_ORDER_NONE;
 	info->tx_attr->comp_levels = FI_INJECT_COMPLETE | FI_TRANSMIT_COMPLETE;
 	info->tx_attr->rma_iov_limit = 0;
 	info->rx_attr->caps = FI_MSG | FI_RECV | FI_SOURCE;
+	info->rx_attr->msg_order = FI_ORDER_NONE;
+	info->rx_attr->comp_order = FI_ORDER_NONE;
 	*info->ep_attr = (struct fi_ep_attr){
 		.type = FI_EP_DGRAM,
 		.protocol = FI_PROTO_UDP,

@@ -18,8 +18,15 @@
 #define CAPS                                                        \
 	(FI_MSG | FI_RMA | FI_SEND | FI_RECV | FI_READ | FI_WRITE | \
 	 FI_REMOTE_READ | FI_REMOTE_WRITE | FI_LOCAL_COMM | FI_REMOTE_COMM)
-#define TX_CAPS		   (FI_MSG | FI_RMA | FI_SEND | FI_READ | FI_WRITE)
-#define RX_CAPS		   (FI_MSG | FI_RMA | FI_RECV | FI_REMOTE_READ | FI_REMOTE_WRITE)
+#define TX_CAPS (FI_MSG | FI_RMA | FI_SEND | FI_READ | FI_WRITE)
+#define RX_CAPS (FI_MSG | FI_RMA | FI_RECV | FI_REMOTE_READ | FI_REMOTE_WRITE)
+/*
+ * On iWARP payload is placed in any order; what was posted before is there when a READ
+ * begins or a message is delivered (RFC 5040, 5.5).
+ */
+#define IWARP_ORDER                                                  \
+	(FI_ORDER_RAR | FI_ORDER_RAW | FI_ORDER_RAS | FI_ORDER_SAW | \
+	 FI_ORDER_SAS)
 #define FABRIC_NAME	   "rdma_cm"
 #define RESOLVE_TIMEOUT_MS 2000
 /* A key has so many bytes, and data for the peer's completion has. */
@@ -65,6 +72,10 @@ static int kfiv_set_device(struct fi_info *info, const struct kfiv_device *dev,
 	tx->size = kfiv_offer_limit(tx_hint ? tx_hint->size : 0, most);
 	tx->iov_limit = dev->max_sge;
 	tx->rma_iov_limit = 1;
+	tx->msg_order = dev->iwarp ? IWARP_ORDER : KFI_ORDER_QUEUE_PAIR;
+	tx->comp_order = FI_ORDER_STRICT;
+	rx->msg_order = tx->msg_order;
+	rx->comp_order = FI_ORDER_STRICT;
 	rx->caps = RX_CAPS | (dev->atomic ? FI_ATOMIC : 0);
 	rx->size = kfiv_offer_limit(rx_hint ? rx_hint->size : 0, most);
 	rx->iov_limit = dev->max_sge;

@@ -170,6 +170,42 @@ enum {
 #define FI_FLUSH_NATIVE	  BIT(1) /* the fabric's own flush operation */
 #define FI_FLUSH_COMMIT	  BIT(2) /* the peer persists, then answers */
 
+/*
+ * Order of what one endpoint, or one context to one peer, has posted without FI_FENCE:
+ * tx_attr.msg_order and rx_attr.msg_order. R is a read, W a write, S a message; the
+ * later operation comes first, so that FI_ORDER_RAW is a read after a write:
+ *
+ *	RAR	the read sees nothing older than the earlier one did
+ *	RAW	it sees what was written
+ *	RAS	it sees the message in its receive
+ *	WAR	the earlier read does not see what is written
+ *	WAW	of a byte that both write what the later one wrote stays
+ *	WAS	who sees what is written finds the message in its receive
+ *	SAR	when the message is received, the read is done
+ *	SAW	when the message is received, what was written is there
+ *	SAS	messages are received in the order in which they were sent
+ *
+ * Nothing is said of flushes and atomic operations. A provider keeps what the standard
+ * of its fabric promises: the ordering rules of work requests in volume 1 of the
+ * InfiniBand specification, section 5.5 of RFC 5040 for iWARP.
+ */
+#define FI_ORDER_RAR BIT_ULL(0)
+#define FI_ORDER_RAW BIT_ULL(1)
+#define FI_ORDER_RAS BIT_ULL(2)
+#define FI_ORDER_WAR BIT_ULL(3)
+#define FI_ORDER_WAW BIT_ULL(4)
+#define FI_ORDER_WAS BIT_ULL(5)
+#define FI_ORDER_SAR BIT_ULL(6)
+#define FI_ORDER_SAW BIT_ULL(7)
+#define FI_ORDER_SAS BIT_ULL(8)
+
+/*
+ * Order of completions of an endpoint and direction, comp_order of its attributes:
+ * strict are those of posts as they were posted, and of receives as messages came.
+ */
+#define FI_ORDER_NONE	0
+#define FI_ORDER_STRICT BIT_ULL(16)
+
 /* Classes of objects: kfid.fclass. */
 enum fi_class {
 	FI_CLASS_UNSPEC,
@@ -256,6 +292,8 @@ struct kfid {
  * struct fi_tx_attr - limits and wishes of the sending side
  * @caps: FI_SEND, FI_READ, FI_WRITE and the like; 0 in hints: any
  * @op_flags: flags that every operation gets which is posted without flags
+ * @msg_order: FI_ORDER_RAR to FI_ORDER_SAS that are kept; in hints those that are needed
+ * @comp_order: FI_ORDER_STRICT, or FI_ORDER_NONE; same rule
  * @comp_levels: completion levels that this provider really has (out)
  * @inject_size: bytes that FI_INJECT can take
  * @size: operations in flight; posting more gives -FI_EAGAIN (as does, for a
@@ -268,6 +306,8 @@ struct kfid {
 struct fi_tx_attr {
 	u64 caps;
 	u64 op_flags;
+	u64 msg_order;
+	u64 comp_order;
 	u64 comp_levels;
 	size_t inject_size;
 	size_t size;
@@ -279,12 +319,16 @@ struct fi_tx_attr {
  * struct fi_rx_attr - limits and wishes of the receiving side
  * @caps: FI_RECV, FI_REMOTE_READ, FI_REMOTE_WRITE, FI_ATOMIC; 0 in hints: any
  * @op_flags: flags that every receive gets which is posted without flags
+ * @msg_order: as in &struct fi_tx_attr, of what peers do here
+ * @comp_order: FI_ORDER_STRICT, or FI_ORDER_NONE
  * @size: receives that may be posted; more gives -FI_EAGAIN
  * @iov_limit: segments of a buffer per receive
  */
 struct fi_rx_attr {
 	u64 caps;
 	u64 op_flags;
+	u64 msg_order;
+	u64 comp_order;
 	size_t size;
 	size_t iov_limit;
 };
@@ -320,6 +364,52 @@ struct fi_ep_attr {
 };
 
 /**
+ * enum fi_threading - who may call at one time: domain_attr.threading
+ * @FI_THREAD_UNSPEC: in hints: any
+ * @FI_THREAD_SAFE: anybody; all objects have this
+ * @FI_THREAD_FID: callers of one object take turns
+ * @FI_THREAD_DOMAIN: callers of one domain's objects take turns
+ * @FI_THREAD_COMPLETION: callers of objects with one completion queue take turns
+ * @FI_THREAD_ENDPOINT: callers of one endpoint take turns
+ *
+ * In hints a caller says what it keeps to; kfabric demands none of it.
+ */
+enum fi_threading {
+	FI_THREAD_UNSPEC,
+	FI_THREAD_SAFE,
+	FI_THREAD_FID,
+	FI_THREAD_DOMAIN,
+	FI_THREAD_COMPLETION,
+	FI_THREAD_ENDPOINT,
+};
+
+/**
+ * enum fi_progress - who drives operations: domain_attr.control_progress and
+ *	data_progress
+ * @FI_PROGRESS_UNSPEC: in hints: any
+ * @FI_PROGRESS_AUTO: they go on without a call; so it is with all providers
+ * @FI_PROGRESS_MANUAL: in hints: the caller would call for it
+ */
+enum fi_progress {
+	FI_PROGRESS_UNSPEC,
+	FI_PROGRESS_AUTO,
+	FI_PROGRESS_MANUAL,
+};
+
+/**
+ * enum fi_resource_mgmt - who keeps queues from overflowing: domain_attr.resource_mgmt
+ * @FI_RM_UNSPEC: in hints: any
+ * @FI_RM_DISABLED: in hints: the caller does
+ * @FI_RM_ENABLED: kfabric does: a full queue is -FI_EAGAIN, completion and event queues
+ *	have room for all that may come
+ */
+enum fi_resource_mgmt {
+	FI_RM_UNSPEC,
+	FI_RM_DISABLED,
+	FI_RM_ENABLED,
+};
+
+/**
  * struct fi_domain_attr - attributes of a domain
  * @name: device or instance; NULL in hints: any
  * @mr_mode: FI_MR_*; in hints what the caller can do (all bits: anything),
@@ -335,6 +425,10 @@ struct fi_ep_attr {
  * @max_ep_tx_ctx: most transmit contexts of an endpoint (out); 0: there are no
  *	scalable endpoints
  * @max_ep_rx_ctx: most receive contexts (out)
+ * @threading: FI_THREAD_SAFE (out)
+ * @control_progress: FI_PROGRESS_AUTO (out)
+ * @data_progress: FI_PROGRESS_AUTO (out)
+ * @resource_mgmt: FI_RM_ENABLED (out)
  * @caps: FI_LOCAL_COMM, FI_REMOTE_COMM
  */
 struct fi_domain_attr {
@@ -348,6 +442,10 @@ struct fi_domain_attr {
 	size_t op_context_size;
 	size_t max_ep_tx_ctx;
 	size_t max_ep_rx_ctx;
+	enum fi_threading threading;
+	enum fi_progress control_progress;
+	enum fi_progress data_progress;
+	enum fi_resource_mgmt resource_mgmt;
 	u64 caps;
 };
 

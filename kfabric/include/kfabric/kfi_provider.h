@@ -604,13 +604,21 @@ struct kfi_connreq *kfi_connreq_use(struct kfid *handle,
 
 /* ---- infos ------------------------------------------------------------ */
 
+/*
+ * What a reliable queue pair keeps, and who executes in the order of a stream but sends
+ * a read's bytes when their turn comes: all but what comes behind a read.
+ */
+#define KFI_ORDER_QUEUE_PAIR                                         \
+	(FI_ORDER_RAR | FI_ORDER_RAW | FI_ORDER_RAS | FI_ORDER_WAW | \
+	 FI_ORDER_WAS | FI_ORDER_SAW | FI_ORDER_SAS)
+
 /**
  * kfi_match_info() - does an info fulfil hints?
  * @info: what there is
  * @hints: what is needed, or NULL
  *
- * Names, types and formats must be equal where the hints name one, caps and
- * completion levels contained, limits large enough. With FI_RMA in the hints'
+ * Names, types and formats must be equal where the hints name one, caps,
+ * completion levels and orders contained, limits large enough. With FI_RMA in the hints'
  * caps, whatever mr_mode the provider demands must be in the hints' mr_mode.
  *
  * Context: any.

@@ -70,7 +70,7 @@ static const struct st_group st_groups[] = {
 	{ "level", st_test_level },	{ "atomic", st_test_atomic },
 	{ "close", st_test_close },	{ "context", st_test_context },
 	{ "cntr", st_test_cntr },	{ "look", st_test_look },
-	{ "wait", st_test_wait },
+	{ "wait", st_test_wait },	{ "order", st_test_order },
 	{ "cycle", st_test_cycle },	{ "memory", st_test_memory, true },
 };
 

@@ -328,6 +328,7 @@ void st_test_cycle(struct st *st);
 void st_test_cntr(struct st *st);
 void st_test_look(struct st *st);
 void st_test_wait(struct st *st);
+void st_test_order(struct st *st);
 void st_test_rdm_cntr(struct st *st);
 void st_test_rdm_object(struct st *st);
 void st_test_rdm_av(struct st *st);

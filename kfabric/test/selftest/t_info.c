@@ -64,6 +64,14 @@ static void st_info_fields(struct st *st, const struct fi_info *i)
 	      "keys have 4 bytes at least");
 	CHECK(st, i->domain_attr->op_context_size >= sizeof(struct fi_context),
 	      "operation memory is as large as its head");
+	CHECK(st,
+	      i->domain_attr->threading == FI_THREAD_SAFE &&
+		      i->domain_attr->control_progress == FI_PROGRESS_AUTO &&
+		      i->domain_attr->data_progress == FI_PROGRESS_AUTO &&
+		      i->domain_attr->resource_mgmt == FI_RM_ENABLED,
+	      "callers need not take turns, nor drive anything");
+	CHECK(st, i->tx_attr->msg_order & FI_ORDER_SAS,
+	      "messages are in order");
 	CHECK(st, i->dest_addr && i->dest_addrlen >= sizeof(struct sockaddr_in),
 	      "the peer's address is in the info");
 }
@@ -81,6 +89,16 @@ static void st_info_wish_long(struct fi_info *h)
 static void st_info_wish_queue(struct fi_info *h)
 {
 	h->tx_attr->size = SIZE_MAX;
+}
+
+static void st_info_wish_order(struct fi_info *h)
+{
+	h->tx_attr->msg_order = FI_ORDER_SAS | BIT_ULL(60);
+}
+
+static void st_info_wish_rx_order(struct fi_info *h)
+{
+	h->rx_attr->comp_order = BIT_ULL(60);
 }
 
 static void st_info_wish_domain(struct fi_info *h)
@@ -104,6 +122,9 @@ static void st_info_hints(struct st *st)
 		{ st_info_wish_long,
 		  "a message size beyond the limit gives none" },
 		{ st_info_wish_queue, "a queue beyond the limit gives none" },
+		{ st_info_wish_order, "an order that nobody keeps gives none" },
+		{ st_info_wish_rx_order,
+		  "nor is there one of completions that nobody keeps" },
 		{ st_info_wish_domain,
 		  "a domain that is not there gives none" },
 	};
