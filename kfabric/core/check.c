@@ -12,6 +12,8 @@
 	(FI_COMPLETION | FI_INJECT | FI_MORE | FI_FENCE | FI_REMOTE_CQ_DATA | \
 	 FI_COMPLETION_LEVELS)
 
+#define RX_FLAGS (FI_COMPLETION | FI_MORE)
+
 #define FLUSH_FLAGS (FI_COMPLETION | FI_MORE)
 
 int kfi_check_tx(const struct fid_ep *ep, const struct fi_context *context,
@@ -31,6 +33,21 @@ int kfi_check_tx(const struct fid_ep *ep, const struct fi_context *context,
 	return kfi_buf_check(buf, attr->iov_limit, max_len);
 }
 EXPORT_SYMBOL_GPL(kfi_check_tx);
+
+int kfi_check_rx(const struct fid_ep *ep, const struct fi_context *context,
+		 const struct fi_buf *buf, u64 flags,
+		 const struct fi_rx_attr *attr, size_t max_len)
+{
+	if (!context)
+		return -EINVAL;
+	if (flags & ~RX_FLAGS)
+		return -FI_EBADFLAGS;
+	/* The shared context is where to post. */
+	if (ep->shares_rx)
+		return -EINVAL;
+	return kfi_buf_check(buf, attr->iov_limit, max_len);
+}
+EXPORT_SYMBOL_GPL(kfi_check_rx);
 
 /* Refuse ranges that wrap around; *sum becomes their length. */
 static int kfi_check_ranges(const struct fi_rma_iov *r, size_t count,

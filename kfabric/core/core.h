@@ -2,7 +2,8 @@
 /*
  * What the files of kfabric_core share and nobody else sees.
  *
- * Lock order: ep->lock, then eq->lock or cq->lock. No lock is held over a
+ * Lock order: ep->lock, then eq->lock or cq->lock; kfi_srx.lock, then
+ * kfi_post_ep.lock. No lock is held over a
  * callback or over a provider's operation. kfi_prov_mutex and kfi_obj_mutex
  * are leaves.
  */
@@ -56,6 +57,14 @@ void kfi_ep_fill(struct fid_ep *ep, struct fid_domain *domain,
 
 /* scalable.c */
 void kfi_ctx_give_back(struct fid_ep *ctx);
+
+/* srx.c */
+int kfi_srx_setopt(struct fid_ep *srx, int optname, const void *optval,
+		   size_t optlen);
+
+/* post.c */
+struct kfi_op;
+struct kfi_op *kfi_op_of_recv(const struct fi_msg *msg, u64 flags);
 
 /* endpoint.c */
 int kfi_ep_move(struct fid_ep *ep, enum kfi_ep_state to);

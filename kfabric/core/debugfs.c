@@ -58,6 +58,7 @@ static void kfi_show_obj(struct seq_file *m, struct kfid *fid)
 	case FI_CLASS_SEP:
 	case FI_CLASS_TX_CTX:
 	case FI_CLASS_RX_CTX:
+	case FI_CLASS_SRX_CTX:
 		ep = container_of(fid, struct fid_ep, fid);
 		seq_printf(m, " state=%s posts=%ld bytes=%ld again=%ld",
 			   kfi_ep_state_name(fi_ep_state(ep)),

@@ -241,6 +241,7 @@ static u64 kfi_ep_dirs(const struct fid_ep *ep)
 	case FI_CLASS_TX_CTX:
 		return FI_TRANSMIT;
 	case FI_CLASS_RX_CTX:
+	case FI_CLASS_SRX_CTX:
 		return FI_RECV;
 	default:
 		return FI_TRANSMIT | FI_RECV;
@@ -256,6 +257,9 @@ static int kfi_bind_cq_locked(struct fid_ep *ep, struct fid_cq *cq, u64 flags)
 	lockdep_assert_held(&ep->lock);
 	if (!dirs)
 		return -EINVAL;
+	/* What it tells there is never a success. */
+	if (ep->fid.fclass == FI_CLASS_SRX_CTX && selective)
+		return -FI_EBADFLAGS;
 	if ((flags & ~(dirs | FI_SELECTIVE_COMPLETION)) || !(flags & dirs))
 		return -FI_EBADFLAGS;
 	if (cq->domain != ep->domain)
@@ -291,10 +295,29 @@ static int kfi_bind_av_locked(struct fid_ep *ep, struct fid_av *av, u64 flags)
 	return 0;
 }
 
+static int kfi_bind_srx_locked(struct fid_ep *ep, struct fid_ep *srx, u64 flags)
+{
+	lockdep_assert_held(&ep->lock);
+	if (!ep->shares_rx)
+		return -EINVAL;
+	if (flags)
+		return -FI_EBADFLAGS;
+	if (srx->domain != ep->domain)
+		return -FI_EDOMAIN;
+	if (ep->srx)
+		return -EBUSY;
+	if (!kfi_obj_pin(&srx->fid))
+		return -EINVAL;
+	ep->srx = srx;
+	return 0;
+}
+
 static int kfi_bind_ep_locked(struct fid_ep *ep, struct kfid *bfid, u64 flags)
 {
 	if (ep->state != KFI_EP_IDLE)
 		return -FI_EOPBADSTATE;
+	if (ep->fid.fclass == FI_CLASS_SRX_CTX && bfid->fclass != FI_CLASS_CQ)
+		return -EINVAL;
 	/* What is the scalable endpoint's is its contexts' as well. */
 	if (kfi_is_ctx(ep) && bfid->fclass != FI_CLASS_CQ &&
 	    bfid->fclass != FI_CLASS_CNTR)
@@ -311,6 +334,9 @@ static int kfi_bind_ep_locked(struct fid_ep *ep, struct kfid *bfid, u64 flags)
 	case FI_CLASS_AV:
 		return kfi_bind_av_locked(
 			ep, container_of(bfid, struct fid_av, fid), flags);
+	case FI_CLASS_SRX_CTX:
+		return kfi_bind_srx_locked(
+			ep, container_of(bfid, struct fid_ep, fid), flags);
 	case FI_CLASS_EQ:
 		if (flags)
 			return -FI_EBADFLAGS;
@@ -363,6 +389,7 @@ int kfabric_bind(struct kfid *fid, struct kfid *bfid, u64 flags)
 	case FI_CLASS_SEP:
 	case FI_CLASS_TX_CTX:
 	case FI_CLASS_RX_CTX:
+	case FI_CLASS_SRX_CTX:
 		ep = container_of(fid, struct fid_ep, fid);
 		if (bfid->prov != fid->prov)
 			return -EINVAL;
@@ -414,6 +441,8 @@ void kfi_ep_unbind(struct fid_ep *ep)
 	}
 	if (ep->av)
 		kfi_obj_unpin(&ep->av->fid);
+	if (ep->srx)
+		kfi_obj_unpin(&ep->srx->fid);
 	kfi_cntr_unbind(ep);
 }
 
@@ -428,6 +457,9 @@ static int kfi_ep_lacks_locked(const struct fid_ep *ep)
 	if (((dirs & FI_TRANSMIT) && !ep->tx_cq) ||
 	    ((dirs & FI_RECV) && !ep->rx_cq))
 		return -FI_ENOCQ;
+	/* Whose memory a silent completion gives back nobody could tell. */
+	if (ep->shares_rx && (!ep->srx || ep->rx_selective))
+		return -EINVAL;
 	if (kfi_is_ctx(ep))
 		return 0;
 	if (kfi_ep_is_unconnected(ep))
@@ -461,6 +493,8 @@ int kfabric_control(struct kfid *fid, int command, void *arg)
 	might_sleep();
 	if (READ_ONCE(fid->dead))
 		return -ENODEV;
+	if (fid->fclass == FI_CLASS_SRX_CTX)
+		return -ENOSYS;
 	if (command == FI_ENABLE && kfi_is_ep(fid))
 		return kfi_enable_ep(container_of(fid, struct fid_ep, fid));
 	if (command == FI_ENABLE && fid->fclass == FI_CLASS_MR) {

@@ -6,6 +6,8 @@
 #include <linux/slab.h>
 #include <linux/string.h>
 
+#include <kfabric/kfi_shared.h>
+
 #include "core.h"
 
 /* What peers must do differently if the provider demands it. */
@@ -225,6 +227,7 @@ bool kfi_match_info(const struct fi_info *info, const struct fi_info *hints)
 		       have->cq_data_size < domain->cq_data_size))
 		return false;
 	ep = hints->ep_attr;
+	/* FI_SHARED_CONTEXT, as a number, is more than any other. */
 	if (ep && (ep->tx_ctx_cnt > has->tx_ctx_cnt ||
 		   ep->rx_ctx_cnt > has->rx_ctx_cnt))
 		return false;
@@ -256,6 +259,9 @@ void kfi_obey_hints(struct fi_info *info, const struct fi_info *hints)
 						  to->op_timeout_ms);
 	to->cm_timeout_ms = kfi_choose_cm_timeout(ep ? ep->cm_timeout_ms : 0,
 						  to->cm_timeout_ms);
+	if (ep && ep->rx_ctx_cnt == FI_SHARED_CONTEXT &&
+	    info->domain_attr->max_ep_srx_ctx)
+		to->rx_ctx_cnt = FI_SHARED_CONTEXT;
 	if (hints && hints->tx_attr)
 		info->tx_attr->op_flags = hints->tx_attr->op_flags;
 	if (hints && hints->rx_attr)
@@ -270,6 +276,8 @@ int kfi_info_answer(struct fi_info *info, const char *node, const char *service,
 	int ret = 0;
 
 	kfi_obey_hints(info, hints);
+	if (info->ep_attr->rx_ctx_cnt == FI_SHARED_CONTEXT)
+		info->rx_attr->size = kfi_srx_offer(KFI_SRX_SIZE_MAX, hints);
 	if (!(flags & FI_PROV_ATTR_ONLY))
 		ret = kfi_resolve(node, service, flags, hints, info);
 	if (ret)

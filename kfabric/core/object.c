@@ -20,13 +20,14 @@ static atomic_t kfi_next_id = ATOMIC_INIT(0);
 static struct workqueue_struct *kfi_reaper;
 
 static const char *const kfi_class_names[FI_CLASS_COUNT] = {
-	[FI_CLASS_UNSPEC] = "none",   [FI_CLASS_FABRIC] = "fabric",
-	[FI_CLASS_DOMAIN] = "domain", [FI_CLASS_EP] = "ep",
-	[FI_CLASS_PEP] = "pep",	      [FI_CLASS_MR] = "mr",
-	[FI_CLASS_CQ] = "cq",	      [FI_CLASS_EQ] = "eq",
-	[FI_CLASS_AV] = "av",	      [FI_CLASS_CONNREQ] = "connreq",
-	[FI_CLASS_SEP] = "sep",	      [FI_CLASS_TX_CTX] = "tx_ctx",
-	[FI_CLASS_RX_CTX] = "rx_ctx", [FI_CLASS_CNTR] = "cntr",
+	[FI_CLASS_UNSPEC] = "none",	[FI_CLASS_FABRIC] = "fabric",
+	[FI_CLASS_DOMAIN] = "domain",	[FI_CLASS_EP] = "ep",
+	[FI_CLASS_PEP] = "pep",		[FI_CLASS_MR] = "mr",
+	[FI_CLASS_CQ] = "cq",		[FI_CLASS_EQ] = "eq",
+	[FI_CLASS_AV] = "av",		[FI_CLASS_CONNREQ] = "connreq",
+	[FI_CLASS_SEP] = "sep",		[FI_CLASS_TX_CTX] = "tx_ctx",
+	[FI_CLASS_RX_CTX] = "rx_ctx",	[FI_CLASS_CNTR] = "cntr",
+	[FI_CLASS_SRX_CTX] = "srx_ctx",
 };
 
 const char *kfi_class_name(enum fi_class fclass)
@@ -177,6 +178,7 @@ static void kfi_obj_after_close(struct kfid *fid)
 	case FI_CLASS_SEP:
 	case FI_CLASS_TX_CTX:
 	case FI_CLASS_RX_CTX:
+	case FI_CLASS_SRX_CTX:
 		ep = container_of(fid, struct fid_ep, fid);
 		kfi_ep_unbind(ep);
 		kfi_ctx_give_back(ep);

@@ -72,6 +72,9 @@ int kfabric_endpoint(struct fid_domain *domain, struct fi_info *info,
 		return ret;
 	if (!KFI_HAS_OP(domain->ops, endpoint))
 		return -ENOSYS;
+	if (info->ep_attr->rx_ctx_cnt == FI_SHARED_CONTEXT &&
+	    !KFI_HAS_OP(domain->ops, srx_context))
+		return -EOPNOTSUPP;
 	return domain->ops->endpoint(domain, info, ep, context);
 }
 EXPORT_SYMBOL_GPL(kfabric_endpoint);
@@ -205,6 +208,7 @@ void kfi_ep_set_ops(struct fid_ep *ep, const struct kfi_ep_ops *ops)
 	ep->moved = ops->moved;
 	ep->path = ops->path;
 	ep->set_path = ops->set_path;
+	ep->low_water = ops->low_water;
 	spin_lock_init(&ep->lock);
 	INIT_LIST_HEAD(&ep->ev_cm.node);
 	INIT_LIST_HEAD(&ep->ev_shutdown.node);
@@ -216,6 +220,7 @@ void kfi_ep_fill(struct fid_ep *ep, struct fid_domain *domain,
 	kfi_ep_set_ops(ep, ops);
 	ep->domain = domain;
 	ep->type = info->ep_attr->type;
+	ep->shares_rx = info->ep_attr->rx_ctx_cnt == FI_SHARED_CONTEXT;
 	ep->tx_op_flags = info->tx_attr->op_flags;
 	ep->rx_op_flags = info->rx_attr->op_flags;
 	ep->comp_levels = info->tx_attr->comp_levels;

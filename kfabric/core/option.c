@@ -24,6 +24,8 @@ int kfabric_setopt(struct fid_ep *ep, int level, int optname,
 
 	if (level != FI_OPT_ENDPOINT)
 		return -ENOSYS;
+	if (ep->fid.fclass == FI_CLASS_SRX_CTX)
+		return kfi_srx_setopt(ep, optname, optval, optlen);
 	switch (optname) {
 	case FI_OPT_SPACE_HANDLER:
 		if (optlen != sizeof(ep->space))
@@ -77,7 +79,7 @@ int kfabric_getopt(struct fid_ep *ep, int level, int optname, void *optval,
 	u64 moved;
 	int ret;
 
-	if (level != FI_OPT_ENDPOINT)
+	if (level != FI_OPT_ENDPOINT || ep->fid.fclass == FI_CLASS_SRX_CTX)
 		return -ENOSYS;
 	switch (optname) {
 	case FI_OPT_OP_TIMEOUT_MS:

@@ -16,7 +16,6 @@
 
 #include "core.h"
 
-#define RECV_FLAGS (FI_COMPLETION | FI_MORE)
 #define READ_FLAGS (FI_COMPLETION | FI_MORE | FI_FENCE)
 
 static const u64 kfi_comp_flags[KFI_OP_TYPES] = {
@@ -68,6 +67,12 @@ static struct kfi_op *kfi_op_of(struct fi_context *ctx, enum kfi_op_type type,
 	op->comp = &ctx->comp;
 	kfi_op_fill(op, ctx, type, buf, addr, flags, data);
 	return op;
+}
+
+struct kfi_op *kfi_op_of_recv(const struct fi_msg *msg, u64 flags)
+{
+	return kfi_op_of(msg->context, KFI_OP_RECV, &msg->buf, msg->addr, flags,
+			 0);
 }
 
 static void kfi_op_fill_rma(struct kfi_op *op, const struct fi_rma_iov *rma,
@@ -350,19 +355,19 @@ static int kfi_check_recv(struct kfi_post_ep *ep,
 			  const struct fi_context *context,
 			  const struct fi_buf *buf, u64 flags)
 {
-	if (!context)
-		return -EINVAL;
-	if (flags & ~(RECV_FLAGS | FI_MULTI_RECV))
-		return -FI_EBADFLAGS;
+	int ret;
+
 	if (flags & FI_MULTI_RECV) {
 		if (!ep->ep.min_multi_recv)
 			return -FI_EBADFLAGS;
 		if (buf->type != FI_BUF_LINEAR || !buf->len)
 			return -EINVAL;
 	}
-	if (fi_ep_state(&ep->ep) == KFI_EP_IDLE)
-		return -FI_EOPBADSTATE;
-	return kfi_buf_check(buf, ep->rx_attr.iov_limit, ep->max_msg_size);
+	ret = kfi_check_rx(&ep->ep, context, buf, flags & ~FI_MULTI_RECV,
+			   &ep->rx_attr, ep->max_msg_size);
+	if (ret)
+		return ret;
+	return fi_ep_state(&ep->ep) == KFI_EP_IDLE ? -FI_EOPBADSTATE : 0;
 }
 
 static ssize_t kfi_post_recvmsg(struct fid_ep *fid, const struct fi_msg *msg,
@@ -373,10 +378,7 @@ static ssize_t kfi_post_recvmsg(struct fid_ep *fid, const struct fi_msg *msg,
 
 	if (ret)
 		return ret;
-	return kfi_post_queue(ep,
-			      kfi_op_of(msg->context, KFI_OP_RECV, &msg->buf,
-					msg->addr, flags, 0),
-			      FI_RECV);
+	return kfi_post_queue(ep, kfi_op_of_recv(msg, flags), FI_RECV);
 }
 
 static ssize_t kfi_post_inject(struct fid_ep *fid, const void *buf, size_t len,
@@ -689,10 +691,10 @@ void kfi_post_done(struct kfi_post_ep *ep, struct kfi_op *op)
 	}
 	spin_lock_irqsave(&ep->lock, irq);
 	list_del(&op->node);
-	if (op->type == KFI_OP_RECV)
-		ep->rx_free++;
-	else
+	if (op->type != KFI_OP_RECV)
 		ep->tx_free++;
+	else if (!ep->ep.srx)
+		ep->rx_free++;
 	if (slot)
 		list_add(&op->node, &ep->slots);
 	spin_unlock_irqrestore(&ep->lock, irq);

@@ -206,6 +206,9 @@ enum {
 #define FI_ORDER_NONE	0
 #define FI_ORDER_STRICT BIT_ULL(16)
 
+/* ep_attr.rx_ctx_cnt of endpoints whose receives are a shared context's. */
+#define FI_SHARED_CONTEXT SIZE_MAX
+
 /* Classes of objects: kfid.fclass. */
 enum fi_class {
 	FI_CLASS_UNSPEC,
@@ -222,6 +225,7 @@ enum fi_class {
 	FI_CLASS_TX_CTX,
 	FI_CLASS_RX_CTX,
 	FI_CLASS_CNTR,
+	FI_CLASS_SRX_CTX, /* in a struct fid_ep, too */
 	FI_CLASS_COUNT,
 };
 
@@ -321,7 +325,8 @@ struct fi_tx_attr {
  * @op_flags: flags that every receive gets which is posted without flags
  * @msg_order: as in &struct fi_tx_attr, of what peers do here
  * @comp_order: FI_ORDER_STRICT, or FI_ORDER_NONE
- * @size: receives that may be posted; more gives -FI_EAGAIN
+ * @size: receives that may be posted; more gives -FI_EAGAIN. In an info with
+ *	FI_SHARED_CONTEXT: to a shared context
  * @iov_limit: segments of a buffer per receive
  */
 struct fi_rx_attr {
@@ -348,7 +353,9 @@ struct fi_rx_attr {
  * @cm_timeout_ms: limit for each step of connection set-up; same rule
  * @tx_ctx_cnt: transmit contexts of a scalable endpoint, see fi_scalable_ep(), up
  *	to domain_attr.max_ep_tx_ctx; in hints: so many are needed; 0: none
- * @rx_ctx_cnt: receive contexts; same rule
+ * @rx_ctx_cnt: receive contexts; same rule. FI_SHARED_CONTEXT: the endpoint takes
+ *	its receives from a shared context, see fi_srx_context(); in hints: it must be
+ *	able to
  */
 struct fi_ep_attr {
 	enum fi_ep_type type;
@@ -429,6 +436,8 @@ enum fi_resource_mgmt {
  * @control_progress: FI_PROGRESS_AUTO (out)
  * @data_progress: FI_PROGRESS_AUTO (out)
  * @resource_mgmt: FI_RM_ENABLED (out)
+ * @max_ep_srx_ctx: most endpoints that may share a receive context (out); 0: there
+ *	are no shared ones
  * @caps: FI_LOCAL_COMM, FI_REMOTE_COMM
  */
 struct fi_domain_attr {
@@ -446,6 +455,7 @@ struct fi_domain_attr {
 	enum fi_progress control_progress;
 	enum fi_progress data_progress;
 	enum fi_resource_mgmt resource_mgmt;
+	size_t max_ep_srx_ctx;
 	u64 caps;
 };
 

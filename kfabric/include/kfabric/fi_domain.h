@@ -185,6 +185,7 @@ struct fid_mr {
  * @scalable_ep: see fi_scalable_ep(), in fi_scalable.h
  * @query_atomic: see fi_query_atomic(), in fi_atomic.h; @datatype and @op are of
  *	&enum fi_datatype and &enum fi_op
+ * @srx_context: see fi_srx_context(), in fi_shared.h
  */
 struct fi_ops_domain {
 	size_t size;
@@ -202,6 +203,9 @@ struct fi_ops_domain {
 	int (*query_atomic)(struct fid_domain *domain, unsigned int datatype,
 			    unsigned int op, struct fi_atomic_attr *attr,
 			    u64 flags);
+	int (*srx_context)(struct fid_domain *domain,
+			   const struct fi_rx_attr *attr, struct fid_ep **srx,
+			   void *context);
 };
 
 /**

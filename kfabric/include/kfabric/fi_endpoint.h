@@ -226,6 +226,27 @@ enum {
 	 * it was set. -ENOSYS where there are none.
 	 */
 	FI_OPT_MIN_MULTI_RECV,
+	/*
+	 * [struct fi_low_water] set; of a shared receive context: tell once when few
+	 * receives are left. -ENOSYS for all else.
+	 */
+	FI_OPT_LOW_WATER,
+};
+
+/**
+ * struct fi_low_water - value of FI_OPT_LOW_WATER
+ * @limit: call when fewer receives than so many wait for a message; up to the
+ *	context's size; 0: not any more
+ * @fn: called once for each time that the option was set, also when there are too
+ *	few at that time, which may be before fi_setopt() returns. May post. To be
+ *	called again set the option again, which sleeps: the worker that posts new
+ *	receives is the one to do so. Context: upcall
+ * @context: given to @fn
+ */
+struct fi_low_water {
+	size_t limit;
+	void (*fn)(struct fid_ep *srx, void *context);
+	void *context;
 };
 
 #define FI_PATH_NAME_BYTES 16
@@ -263,7 +284,7 @@ struct fi_space_handler {
 #define KFI_CTX_MAX 64
 
 /**
- * struct fid_ep - endpoint, scalable endpoint, or a context of that
+ * struct fid_ep - endpoint, scalable endpoint, a context of that, or a shared context
  * @fid: base
  * @cm: connection operations
  * @msg: message operations
@@ -274,12 +295,15 @@ struct fi_space_handler {
  * @moved: FI_OPT_MOVED_BYTES, or NULL
  * @path: reads FI_OPT_PATH, or NULL
  * @set_path: sets it; there with @path
+ * @low_water: FI_OPT_LOW_WATER, or NULL
  * @domain: where it was opened
  * @type: &enum fi_ep_type
  * @av: bound address vector, or NULL
  * @tx_cq: bound with FI_TRANSMIT, or NULL
  * @rx_cq: bound with FI_RECV, or NULL
  * @eq: bound event queue, or NULL
+ * @srx: bound shared receive context, or NULL
+ * @shares_rx: was opened with FI_SHARED_CONTEXT, and needs @srx
  * @tx_op_flags: flags of sends and RMA that are posted without flags
  * @rx_op_flags: flags of receives that are posted without flags
  * @comp_levels: completion levels that the provider really has
@@ -301,12 +325,15 @@ struct fid_ep {
 	u64 (*moved)(struct fid_ep *ep);
 	int (*path)(struct fid_ep *ep, struct fi_path *path);
 	int (*set_path)(struct fid_ep *ep, const struct fi_path *path);
+	int (*low_water)(struct fid_ep *srx, const struct fi_low_water *low);
 	struct fid_domain *domain;
 	enum fi_ep_type type;
 	struct fid_av *av;
 	struct fid_cq *tx_cq;
 	struct fid_cq *rx_cq;
 	struct fid_eq *eq;
+	struct fid_ep *srx;
+	bool shares_rx;
 	u64 tx_op_flags;
 	u64 rx_op_flags;
 	u64 comp_levels;
@@ -345,7 +372,9 @@ struct fid_ep {
 static inline bool kfi_is_ep(const struct kfid *fid)
 {
 	return fid->fclass == FI_CLASS_EP || fid->fclass == FI_CLASS_SEP ||
-	       fid->fclass == FI_CLASS_TX_CTX || fid->fclass == FI_CLASS_RX_CTX;
+	       fid->fclass == FI_CLASS_TX_CTX ||
+	       fid->fclass == FI_CLASS_RX_CTX ||
+	       fid->fclass == FI_CLASS_SRX_CTX;
 }
 
 int kfabric_endpoint(struct fid_domain *domain, struct fi_info *info,
@@ -368,7 +397,8 @@ int kfabric_getopt(struct fid_ep *ep, int level, int optname, void *optval,
  *
  * Context: process.
  * Return: 0; -EINVAL @info is of another provider, or its request is used
- * up; -ENODEV; -ENOMEM; -ENOSYS.
+ * up; -EOPNOTSUPP FI_SHARED_CONTEXT, and receives cannot be shared; -ENODEV;
+ * -ENOMEM; -ENOSYS.
  */
 static inline int fi_endpoint(struct fid_domain *domain, struct fi_info *info,
 			      struct fid_ep **ep, void *context)
@@ -379,14 +409,15 @@ static inline int fi_endpoint(struct fid_domain *domain, struct fi_info *info,
 /**
  * fi_ep_bind() - attach a queue or an address vector to an endpoint
  * @ep: endpoint, not enabled yet
- * @bfid: base of a CQ, an EQ, a counter, or, for an unconnected endpoint, an AV
+ * @bfid: base of a CQ, an EQ, a counter, for an unconnected endpoint an AV, or, for
+ *	one that was opened with FI_SHARED_CONTEXT, a shared receive context
  * @flags: for a CQ FI_TRANSMIT, FI_RECV or both, and FI_SELECTIVE_COMPLETION
  *	if only failures and FI_COMPLETION operations are to be reported;
  *	for a counter what it counts: see fi_cntr_open(); else 0
  *
  * Context: process.
- * Return: 0; -EINVAL none of these, or of another provider; -FI_EDOMAIN of
- * another domain; -FI_EBADFLAGS; -EBUSY something is bound there already;
+ * Return: 0; -EINVAL none of these, or not for such an endpoint, or of another
+ * provider; -FI_EDOMAIN of another domain; -FI_EBADFLAGS; -EBUSY something is bound there already;
  * -FI_EOPBADSTATE the endpoint is enabled already; -ENODEV.
  */
 static inline int fi_ep_bind(struct fid_ep *ep, struct kfid *bfid, u64 flags)
@@ -405,7 +436,10 @@ static inline int fi_ep_bind(struct fid_ep *ep, struct kfid *bfid, u64 flags)
  * If it cannot, closing it is all that is left.
  *
  * Return: 0; -FI_ENOCQ, -FI_ENOEQ or -FI_ENOAV one is not bound;
- * -FI_EOPBADSTATE it is enabled already; -EADDRINUSE; -ENODEV; -ENOMEM.
+ * -FI_EOPBADSTATE it is enabled already; -EADDRINUSE; -ENODEV; -ENOMEM; with
+ * FI_SHARED_CONTEXT also -EINVAL no shared context is bound, or receives complete
+ * selectively; -EOPNOTSUPP the upcalls of its two queues cannot come from contexts that
+ * differ; -ENOSYS it is a shared context, which is ready when it is open.
  */
 static inline int fi_enable(struct fid_ep *ep)
 {
@@ -423,7 +457,7 @@ static inline int fi_enable(struct fid_ep *ep)
  * Context: process. The space handler must be set before fi_enable(), the path
  * before fi_connect().
  * Return: 0; -EINVAL not an endpoint, wrong @optlen, or a time-out of 0;
- * -FI_EOPBADSTATE too late; -ENOSYS unknown option.
+ * -FI_EOPBADSTATE too late; -ENOSYS unknown option, or not of such an object.
  */
 static inline int fi_setopt(struct kfid *fid, int level, int optname,
 			    const void *optval, size_t optlen)
@@ -645,7 +679,8 @@ static inline void fi_submit_inline(struct fid_ep *ep)
  * Context: posting.
  * Return: as fi_sendmsg(); -FI_EOPBADSTATE not enabled yet; -FI_EBADFLAGS also if
  * the endpoint's receives take one message each; -EINVAL also if a buffer for
- * several messages is not one range.
+ * several messages is not one range, or the endpoint takes its receives from a
+ * shared context.
  */
 static inline ssize_t fi_recvmsg(struct fid_ep *ep, const struct fi_msg *msg,
 				 u64 flags)

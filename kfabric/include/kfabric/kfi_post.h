@@ -124,6 +124,8 @@ struct kfi_post_ep;
  * @part_free: optional: a &kfi_post_ep.parts is free
  * @cancel: optional: see fi_cancel(); @op may be one that is over: nothing of it
  *	is to be read before it was found on a list
+ * @rx_ready: with kfi_srx_take(): there is a receive now for the message that
+ *	waits; also under the shared context's lock
  */
 struct kfi_post_ops {
 	size_t size;
@@ -134,6 +136,7 @@ struct kfi_post_ops {
 	void (*submit_inline)(struct kfi_post_ep *ep);
 	void (*part_free)(struct kfi_post_ep *ep);
 	int (*cancel)(struct kfi_post_ep *ep, const struct kfi_op *op);
+	void (*rx_ready)(struct kfi_post_ep *ep);
 };
 
 /**
@@ -144,8 +147,10 @@ struct kfi_post_ops {
  * @rx_attr: limits of receives; not changed once enabled
  * @max_msg_size: limit of both; not changed once enabled
  * @slot_mem: memory of @slots; the provider frees it with kvfree()
- * @lock: irq-safe; protects what follows
+ * @lock: irq-safe; protects what follows it
  * @part_mem: memory of @parts; the provider frees it with kvfree()
+ * @srx_node: in kfi_srx.waiters, under that lock
+ * @srx_op: the receive that it waited for, under that lock
  * @slots: free &struct kfi_op of fi_inject(), as many as tx_attr.size
  * @parts: free &struct kfi_comp for messages of receives of several, as many as
  *	rx_attr.size
@@ -163,6 +168,8 @@ struct kfi_post_ep {
 	size_t max_msg_size;
 	void *slot_mem;
 	struct kfi_comp *part_mem;
+	struct list_head srx_node;
+	struct kfi_op *srx_op;
 	spinlock_t lock;
 	struct list_head slots;
 	struct list_head parts;
@@ -207,6 +214,7 @@ static inline void kfi_post_init(struct kfi_post_ep *ep,
 	spin_lock_init(&ep->lock);
 	INIT_LIST_HEAD(&ep->slots);
 	INIT_LIST_HEAD(&ep->parts);
+	INIT_LIST_HEAD(&ep->srx_node);
 	ep->ops = ops;
 	ep->tx_attr = *info->tx_attr;
 	ep->rx_attr = *info->rx_attr;

@@ -269,6 +269,7 @@ int kfi_plain_domain(struct fid_fabric *fabric, const struct fi_ops_domain *ops,
  * @path: reads FI_OPT_PATH: 0, -FI_EOPBADSTATE, or why there is no way; NULL: it
  *	goes by no network interface
  * @set_path: sets it: 0 or -FI_EOPBADSTATE; there with @path
+ * @low_water: of a shared receive context: FI_OPT_LOW_WATER, which is well-formed
  */
 struct kfi_ep_ops {
 	const struct fi_ops *fid;
@@ -281,6 +282,7 @@ struct kfi_ep_ops {
 	u64 (*moved)(struct fid_ep *ep);
 	int (*path)(struct fid_ep *ep, struct fi_path *path);
 	int (*set_path)(struct fid_ep *ep, const struct fi_path *path);
+	int (*low_water)(struct fid_ep *srx, const struct fi_low_water *low);
 };
 
 /**
@@ -480,6 +482,22 @@ int kfi_check_tx(const struct fid_ep *ep, const struct fi_context *context,
 		 const struct fi_tx_attr *attr, size_t max_len);
 
 /**
+ * kfi_check_rx() - checks of a receive that are the same for all providers
+ * @ep: endpoint
+ * @context: operation memory
+ * @buf: local buffer
+ * @flags: of the post
+ * @attr: limits
+ * @max_len: max_msg_size
+ *
+ * Context: posting.
+ * Return: 0; -EINVAL, -E2BIG, -EMSGSIZE, -FI_EBADFLAGS as with fi_recvmsg().
+ */
+int kfi_check_rx(const struct fid_ep *ep, const struct fi_context *context,
+		 const struct fi_buf *buf, u64 flags,
+		 const struct fi_rx_attr *attr, size_t max_len);
+
+/**
  * kfi_check_rma() - kfi_check_tx() and the remote ranges
  * @ep: endpoint
  * @msg: of the post
@@ -628,8 +646,9 @@ bool kfi_match_info(const struct fi_info *info, const struct fi_info *hints);
 
 /**
  * kfi_obey_hints() - take over wishes that any provider can follow
- * @info: gets them: time-outs and default flags of operations; has the
- *	provider's usual time-outs, which the core's parameters override
+ * @info: gets them: time-outs, default flags of operations, FI_SHARED_CONTEXT if
+ *	there are such contexts; has the provider's usual time-outs, which the core's
+ *	parameters override
  * @hints: of fi_getinfo(), or NULL
  *
  * Context: any.
