@@ -71,7 +71,7 @@ static struct kfi_op *loop_pop_first(struct loop_ep *ep, struct list_head *list)
 	op = list_first_entry_or_null(list, struct kfi_op, node);
 	if (op) {
 		list_del(&op->node);
-		ep->post.rx_free++;
+		ep->post.rx_free += !ep->post.ep.srx;
 	}
 	spin_unlock_irqrestore(&ep->post.lock, irq);
 	return op;
@@ -109,6 +109,8 @@ static struct kfi_op *loop_take_receive(struct loop_ep *peer)
 	struct kfi_op *rx;
 	unsigned long irq;
 
+	if (peer->post.ep.srx)
+		return kfi_srx_take(&peer->post);
 	spin_lock_irqsave(&peer->post.lock, irq);
 	rx = list_first_entry_or_null(&peer->rx, struct kfi_op, node);
 	if (rx)
@@ -378,6 +380,7 @@ static void loop_run_engine(struct loop_ep *ep)
 	if (!READ_ONCE(ep->post.broken))
 		return;
 	kfi_ep_down(&ep->post.ep, ECONNABORTED, 0, NULL, 0);
+	kfi_srx_leave(&ep->post);
 	/* The peer may have filled more before it saw the break. */
 	loop_report_rx(ep);
 	while ((op = list_first_entry_or_null(&ep->tx, struct kfi_op, node)))

@@ -14,7 +14,7 @@
  *	(irq-safe) protects an endpoint's queues, flags and peer.
  *	domain.mr_lock (rw_semaphore) is read-held while memory of a region is
  *	touched and write-held to remove one: that is the fence. No two endpoint locks are
- *	held at once.
+ *	held at once. The lock of a shared receive context comes before them.
  * Lifetime: each connected endpoint holds a reference on its peer. Closing
  *	one takes both pointers away, then waits for both engines, so that
  *	neither touches the other's operations any more. An engine is kicked
@@ -30,7 +30,7 @@
 #include <linux/workqueue.h>
 
 #include <kfabric/kfi_mr.h>
-#include <kfabric/kfi_post.h>
+#include <kfabric/kfi_shared.h>
 
 #define LOOP_NAME	   "loop"
 #define LOOP_QUEUE_SIZE	   256 /* operations per endpoint and direction */

@@ -19,6 +19,14 @@ MODULE_PARM_DESC(mr_mode, "demands on memory registration: 1 virtual "
 
 struct workqueue_struct *loop_wq;
 
+static int loop_srx_context(struct fid_domain *domain,
+			    const struct fi_rx_attr *attr, struct fid_ep **srx,
+			    void *context)
+{
+	return kfi_srx_open(domain, attr, LOOP_IOV_LIMIT, LOOP_MAX_MSG, srx,
+			    context);
+}
+
 /* Upcalls come from the engine, if asked for with bottom halves off. */
 static const struct fi_ops_domain loop_domain_ops = {
 	.size = sizeof(struct fi_ops_domain),
@@ -26,6 +34,7 @@ static const struct fi_ops_domain loop_domain_ops = {
 	.cq_open = kfi_plain_cq_open,
 	.mr_regattr = loop_mr_regattr,
 	.query_atomic = kfi_query_atomic_all,
+	.srx_context = loop_srx_context,
 };
 
 static int loop_domain(struct fid_fabric *fabric, struct fi_info *info,
@@ -105,6 +114,7 @@ static int loop_getinfo(struct kfi_provider *prov, const char *node,
 	};
 	info->domain_attr->mr_mode = loop_mr_mode & MR_MODES;
 	info->domain_attr->mr_max_size = LOOP_MAX_MR;
+	info->domain_attr->max_ep_srx_ctx = SIZE_MAX;
 	info->domain_attr->caps = FI_LOCAL_COMM;
 	ret = kfi_info_answer(info, node, service, flags, hints, list);
 	if (ret ||

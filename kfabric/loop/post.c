@@ -31,8 +31,19 @@ static int loop_queue(struct kfi_post_ep *post, struct kfi_op *op)
 	return 0;
 }
 
+/* It is the sender that fills receives. */
+static void loop_rx_ready(struct kfi_post_ep *post)
+{
+	struct loop_ep *ep = to_loop_ep(&post->ep);
+
+	lockdep_assert_held(&ep->post.lock);
+	if (ep->peer)
+		loop_kick(ep->peer);
+}
+
 const struct kfi_post_ops loop_post_ops = {
 	.size = sizeof(struct kfi_post_ops),
 	.queue = loop_queue,
 	.kick = loop_post_kick,
+	.rx_ready = loop_rx_ready,
 };
