@@ -264,6 +264,7 @@ static void ktcp_flush_all(struct ktcp_ep *ep)
 {
 	int why = ep->why, none = 0;
 
+	kfi_srx_leave(&ep->post);
 	ktcp_fail_all(ep, &ep->sent, &why);
 	ktcp_fail_all(ep, &ep->tx, &why);
 	ktcp_fail_all(ep, &ep->rx, &none);

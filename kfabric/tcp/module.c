@@ -12,11 +12,20 @@ struct workqueue_struct *ktcp_cm_wq;
 struct workqueue_struct *ktcp_listen_wq;
 DEFINE_MUTEX(ktcp_cm_lock);
 
+static int ktcp_srx_context(struct fid_domain *domain,
+			    const struct fi_rx_attr *attr, struct fid_ep **srx,
+			    void *context)
+{
+	return kfi_srx_open(domain, attr, KTCP_IOV_LIMIT, KTCP_MAX_MSG, srx,
+			    context);
+}
+
 static const struct fi_ops_domain ktcp_domain_ops = {
 	.size = sizeof(struct fi_ops_domain),
 	.endpoint = ktcp_endpoint,
 	.cq_open = kfi_plain_cq_open,
 	.mr_regattr = ktcp_mr_regattr,
+	.srx_context = ktcp_srx_context,
 };
 
 static int ktcp_domain(struct fid_fabric *fabric, struct fi_info *info,
@@ -74,6 +83,7 @@ static int ktcp_getinfo(struct kfi_provider *prov, const char *node,
 		.cm_timeout_ms = KTCP_CM_TIMEOUT_MS,
 	};
 	info->domain_attr->mr_max_size = KTCP_MAX_MR;
+	info->domain_attr->max_ep_srx_ctx = SIZE_MAX;
 	info->domain_attr->caps = FI_LOCAL_COMM | FI_REMOTE_COMM;
 	return kfi_info_answer(info, node, service, flags, hints, list);
 }

@@ -49,9 +49,15 @@ static void ktcp_submit_inline(struct kfi_post_ep *post)
 	spin_unlock_irqrestore(&post->lock, irq);
 }
 
+static void ktcp_rx_ready(struct kfi_post_ep *post)
+{
+	ktcp_receive_kick(to_ktcp_ep(&post->ep));
+}
+
 const struct kfi_post_ops ktcp_post_ops = {
 	.size = sizeof(struct kfi_post_ops),
 	.queue = ktcp_queue,
 	.kick = ktcp_post_kick,
 	.submit_inline = ktcp_submit_inline,
+	.rx_ready = ktcp_rx_ready,
 };

@@ -61,12 +61,29 @@ static void ktcp_queue_answer(struct ktcp_ep *ep, enum ktcp_answer_kind kind)
 /* What ktcp_find_target() says besides violations. */
 #define WAIT (-1)
 
+/* A shared one is on the endpoint's own list until it is filled. */
+static int ktcp_take_shared(struct ktcp_ep *ep)
+{
+	struct kfi_op *op = kfi_srx_take(&ep->post);
+	unsigned long irq;
+
+	ep->r.op = op;
+	if (!op)
+		return WAIT;
+	spin_lock_irqsave(&ep->post.lock, irq);
+	list_add_tail(&op->node, &ep->rx);
+	spin_unlock_irqrestore(&ep->post.lock, irq);
+	return 0;
+}
+
 /* The next receive stays on its list until it is filled. */
 static int ktcp_take_receive(struct ktcp_ep *ep)
 {
 	struct kfi_op *op;
 	unsigned long irq;
 
+	if (ep->post.ep.srx)
+		return ktcp_take_shared(ep);
 	spin_lock_irqsave(&ep->post.lock, irq);
 	op = list_first_entry_or_null(&ep->rx, struct kfi_op, node);
 	if (!op)

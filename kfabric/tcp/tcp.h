@@ -21,7 +21,8 @@
  *	protects struct ktcp_receiver and puts completions one after the other.
  *	ktcp_ep.post.lock (irq-safe) comes after it and protects the queues, the
  *	answers that are due, and the flags. ktcp_ep.send_lock (mutex), which
- *	comes before both, protects struct ktcp_sender. ktcp_domain.mr_lock
+ *	comes before both, protects struct ktcp_sender. That of a shared receive
+ *	context comes between the two. ktcp_domain.mr_lock
  *	(rwlock, softirq-safe) is read-held while a peer's access touches
  *	memory, after a lookup for each piece, and write-held to remove a
  *	region: that is the fence. ktcp_cm_lock (mutex) protects who answers a
@@ -40,7 +41,7 @@
 #include <net/sock.h>
 
 #include <kfabric/kfi_mr.h>
-#include <kfabric/kfi_post.h>
+#include <kfabric/kfi_shared.h>
 
 #include "../tcpwire/tcpw_cm.h"
 #include "../tcpwire/tcpw_rx.h"
