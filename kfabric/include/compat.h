@@ -94,6 +94,9 @@ static inline void kfi_sock_own_pages(struct socket *sock)
 #endif
 }
 
+/* Soft RoCE tells when a queue pair that has failed has done with shared receives. */
+#define KFI_RXE_LAST_WQE (LINUX_VERSION_CODE >= KERNEL_VERSION(6, 11, 0))
+
 /* Merging became what every queue does. */
 #if LINUX_VERSION_CODE < KERNEL_VERSION(6, 14, 0)
 #define KFI_MQ_F_SHOULD_MERGE BLK_MQ_F_SHOULD_MERGE

@@ -58,7 +58,7 @@ static int kfiv_tx_errno(const struct kfiv_ep *ep, const struct kfiv_op *op,
  * length error; soft RoCE reports what it tells the peer, or, when the last
  * segment is overrun, that the receive is malformed.
  */
-static int kfiv_rx_errno(enum ib_wc_status status)
+int kfiv_rx_errno(enum ib_wc_status status)
 {
 	switch (status) {
 	case IB_WC_LOC_LEN_ERR:
@@ -78,7 +78,7 @@ static void kfiv_op_finish(struct kfiv_ep *ep, struct kfiv_op *op, int err,
 {
 	struct kfi_comp *comp = op->comp;
 
-	kfiv_op_unmap(ep, op);
+	kfiv_op_unmap(ep->domain, op);
 	comp->entry.err = err;
 	comp->entry.prov_errno = status;
 	kfi_ep_complete(&ep->ep, comp);
@@ -188,17 +188,13 @@ void kfiv_back_done(struct ib_cq *cq, struct ib_wc *wc)
 
 /* ---- receive ---------------------------------------------------------- */
 
-void kfiv_rx_done(struct ib_cq *cq, struct ib_wc *wc)
+void kfiv_rx_finish(struct kfiv_ep *ep, struct kfiv_op *op,
+		    const struct ib_wc *wc)
 {
-	struct kfiv_op *op = container_of(wc->wr_cqe, struct kfiv_op, cqe);
-	struct kfiv_ep *ep = wc->qp->qp_context;
 	struct fi_cq_err_entry *entry = &op->comp->entry;
 	int err = kfiv_rx_errno(wc->status);
-	unsigned long irq;
 
-	if (err) {
-		kfiv_ep_fail(ep, err, wc->status);
-	} else {
+	if (!err) {
 		entry->len = wc->byte_len;
 		if (wc->opcode == IB_WC_RECV_RDMA_WITH_IMM)
 			entry->flags = FI_RECV | FI_RMA;
@@ -207,11 +203,22 @@ void kfiv_rx_done(struct ib_cq *cq, struct ib_wc *wc)
 			entry->data = be32_to_cpu(wc->ex.imm_data);
 		}
 	}
+	kfiv_op_finish(ep, op, err, wc->status);
+}
+
+void kfiv_rx_done(struct ib_cq *cq, struct ib_wc *wc)
+{
+	struct kfiv_op *op = container_of(wc->wr_cqe, struct kfiv_op, cqe);
+	struct kfiv_ep *ep = wc->qp->qp_context;
+	unsigned long irq;
+
+	if (wc->status)
+		kfiv_ep_fail(ep, kfiv_rx_errno(wc->status), wc->status);
 	spin_lock_irqsave(&ep->rx_lock, irq);
 	list_del(&op->node);
 	ep->rx_free++;
 	spin_unlock_irqrestore(&ep->rx_lock, irq);
-	kfiv_op_finish(ep, op, err, wc->status);
+	kfiv_rx_finish(ep, op, wc);
 	kfi_ep_space(&ep->ep, FI_RECV);
 }
 

@@ -139,7 +139,7 @@ int kfiv_connreq_new(struct kfiv_pep *pep, struct rdma_cm_id *id,
 	req = kfiv_req_alloc(pep, conn);
 	if (!req)
 		return -ENOMEM;
-	info = kfiv_connreq_info(id);
+	info = kfiv_connreq_info(id, pep->shares_rx);
 	owner = kzalloc(sizeof(*owner), GFP_KERNEL);
 	if (!info || !owner) {
 		fi_freeinfo(info);

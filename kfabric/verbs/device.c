@@ -12,6 +12,8 @@
 #include <linux/slab.h>
 #include <rdma/ib_user_ioctl_verbs.h>
 
+#include <compat.h>
+
 #include "verbs.h"
 
 static bool kfiv_siw;
@@ -64,6 +66,29 @@ static noinline __noclone size_t kfiv_max_mapping(struct ib_device *ib)
 	return max(round_down(most, PAGE_SIZE), PAGE_SIZE);
 }
 
+/*
+ * Receives that a shared context may have. An endpoint that shares them must have room
+ * in a CQ for all, besides its sends. Not inlined: tests say that there are none
+ * (tests/vm/probe).
+ */
+static noinline __noclone u32 kfiv_max_srq(struct ib_device *ib)
+{
+	if (!ib->ops.create_srq || ib->attrs.max_srq <= 0)
+		return 0;
+	return min(ib->attrs.max_srq_wr, ib->attrs.max_cqe / 2);
+}
+
+/*
+ * Does the device say nothing when a queue pair that has failed has done with its shared
+ * receives? The InfiniBand specification (volume 1, affiliated asynchronous events) has
+ * "last WQE reached" for it.
+ */
+static bool kfiv_is_mute(struct ib_device *ib)
+{
+	return kfiv_is_siw(ib) ||
+	       (ib->ops.driver_id == RDMA_DRIVER_RXE && !KFI_RXE_LAST_WQE);
+}
+
 /* Limits are what all ports can do; of some devices no port is up yet. */
 static void kfiv_read_limits(struct kfiv_device *dev)
 {
@@ -76,6 +101,8 @@ static void kfiv_read_limits(struct kfiv_device *dev)
 	dev->max_sge =
 		min3(attr->max_send_sge, attr->max_recv_sge, KFIV_MAX_SGE);
 	dev->max_seg = kfiv_max_mapping(dev->ib);
+	dev->max_srx = kfiv_max_srq(dev->ib);
+	dev->mute = kfiv_is_mute(dev->ib);
 	dev->max_msg_size = SIZE_MAX;
 	rdma_for_each_port(dev->ib, i)
 	{

@@ -52,9 +52,10 @@ static const struct fi_ops_domain kfiv_domain_ops = {
 	.cq_open = kfi_plain_cq_open,
 	.mr_regattr = kfiv_mr_regattr,
 	.query_atomic = kfiv_query_atomic,
+	.srx_context = kfiv_srx_context,
 };
 
-/* Let the removal know of an endpoint or region; false: it has begun. */
+/* Let the removal know of an endpoint, region or context; false: it has begun. */
 bool kfiv_domain_add(struct kfiv_domain *domain, struct list_head *node,
 		     struct list_head *list)
 {
@@ -76,9 +77,10 @@ void kfiv_domain_del(struct kfiv_domain *domain, struct list_head *node)
 	mutex_unlock(&domain->mutex);
 }
 
-/* The device is going. Endpoints stop first: regions are not in use then. */
+/* The device is going. Endpoints stop first: all else is not in use then. */
 void kfiv_domain_remove(struct kfiv_domain *domain)
 {
+	struct kfiv_srx *srx;
 	struct kfiv_ep *ep;
 	struct kfiv_mr *mr;
 
@@ -94,6 +96,15 @@ void kfiv_domain_remove(struct kfiv_domain *domain)
 		mutex_unlock(&domain->mutex);
 		kfiv_ep_remove(ep);
 		kfi_obj_put(&ep->ep.fid);
+		mutex_lock(&domain->mutex);
+	}
+	while (!list_empty(&domain->srxs)) {
+		srx = list_first_entry(&domain->srxs, struct kfiv_srx, node);
+		list_del_init(&srx->node);
+		kfi_obj_get(&srx->ep.fid);
+		mutex_unlock(&domain->mutex);
+		kfiv_srx_remove(srx);
+		kfi_obj_put(&srx->ep.fid);
 		mutex_lock(&domain->mutex);
 	}
 	while (!list_empty(&domain->mrs)) {
@@ -157,6 +168,7 @@ static int kfiv_domain_open(struct fid_fabric *fabric, struct fi_info *info,
 	INIT_LIST_HEAD(&domain->node);
 	INIT_LIST_HEAD(&domain->eps);
 	INIT_LIST_HEAD(&domain->mrs);
+	INIT_LIST_HEAD(&domain->srxs);
 	ret = kfi_domain_init(&domain->domain, fabric, &kfiv_domain_fid_ops,
 			      &kfiv_domain_ops, mr_mode, context);
 	if (ret) {

@@ -101,6 +101,9 @@ static void kfiv_ep_init_fields(struct kfiv_ep *ep, struct kfiv_domain *domain)
 	INIT_LIST_HEAD(&ep->tx_ops);
 	INIT_LIST_HEAD(&ep->rx_ops);
 	INIT_LIST_HEAD(&ep->slots);
+	INIT_HLIST_NODE(&ep->srx_node);
+	atomic_set(&ep->srx_busy, 0);
+	init_completion(&ep->last_wqe);
 	ep->chain_end = &ep->chain;
 	kfiv_ep_works_init(ep);
 }
@@ -177,6 +180,10 @@ static int kfiv_ep_set_up(struct kfiv_ep *ep, const struct fi_info *info)
 
 	if (!kfiv_domain_get_hw(ep->domain))
 		return -ENODEV;
+	if (ep->ep.shares_rx && !ep->domain->dev->max_srx) {
+		kfiv_domain_put_hw(ep->domain);
+		return -EOPNOTSUPP;
+	}
 	kfiv_ep_take_limits(ep, info);
 	if (info->src_addr && info->src_addrlen <= sizeof(ep->src))
 		memcpy(&ep->src, info->src_addr, info->src_addrlen);

@@ -59,6 +59,8 @@ static int kfiv_set_device(struct fi_info *info, const struct kfiv_device *dev,
 	struct fi_tx_attr *tx = info->tx_attr;
 	struct fi_rx_attr *rx = info->rx_attr;
 	size_t most = kfiv_max_queue(dev);
+	bool shares = dev->max_srx && hints && hints->ep_attr &&
+		      hints->ep_attr->rx_ctx_cnt == FI_SHARED_CONTEXT;
 
 	tx->caps = TX_CAPS | (dev->atomic ? FI_ATOMIC : 0);
 	/*
@@ -77,11 +79,13 @@ static int kfiv_set_device(struct fi_info *info, const struct kfiv_device *dev,
 	rx->msg_order = tx->msg_order;
 	rx->comp_order = FI_ORDER_STRICT;
 	rx->caps = RX_CAPS | (dev->atomic ? FI_ATOMIC : 0);
-	rx->size = kfiv_offer_limit(rx_hint ? rx_hint->size : 0, most);
+	rx->size = shares ? kfi_srx_offer(dev->max_srx, hints)
+			  : kfiv_offer_limit(rx_hint ? rx_hint->size : 0, most);
 	rx->iov_limit = dev->max_sge;
 	domain->mr_iov_limit = pages;
 	domain->mr_max_size = (size_t)pages * PAGE_SIZE;
 	domain->seg_max_size = dev->max_seg;
+	domain->max_ep_srx_ctx = dev->max_srx ? dev->ib->attrs.max_qp : 0;
 	domain->name = kstrdup(dev_name(&dev->ib->dev), GFP_KERNEL);
 	return domain->name ? 0 : -ENOMEM;
 }
@@ -159,15 +163,18 @@ static struct fi_info *kfiv_device_info(const struct kfiv_device *dev,
 	return info;
 }
 
-struct fi_info *kfiv_connreq_info(struct rdma_cm_id *id)
+struct fi_info *kfiv_connreq_info(struct rdma_cm_id *id, bool shares_rx)
 {
+	struct fi_ep_attr ep = { .rx_ctx_cnt =
+					 shares_rx ? FI_SHARED_CONTEXT : 0 };
+	const struct fi_info hints = { .ep_attr = &ep };
 	struct fi_info *info = NULL;
 	struct kfiv_device *dev;
 
 	mutex_lock(&kfiv_device_mutex);
 	dev = kfiv_device_find(id->device);
 	if (dev)
-		info = kfiv_device_info(dev, NULL, &id->route.addr.src_addr,
+		info = kfiv_device_info(dev, &hints, &id->route.addr.src_addr,
 					&id->route.addr.dst_addr);
 	mutex_unlock(&kfiv_device_mutex);
 	if (info) {

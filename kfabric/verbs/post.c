@@ -164,7 +164,8 @@ static int kfiv_prepare_op(struct kfiv_ep *ep, struct kfiv_op *op,
 	} else if (op->slot) {
 		ret = kfiv_fill_slot(ep, op, op->slot, post->buf);
 	} else {
-		ret = kfiv_op_map(ep, op, post->buf, post->dir, post->max_sge);
+		ret = kfiv_op_map(ep->domain, op, post->buf, post->dir,
+				  post->max_sge);
 	}
 	if (ret < 0)
 		return ret;
@@ -178,7 +179,7 @@ static int kfiv_prepare_op(struct kfiv_ep *ep, struct kfiv_op *op,
 		return 0;
 	ret = kfiv_prepare_sinks(ep, op, post, first, last);
 	if (ret)
-		kfiv_op_unmap(ep, op);
+		kfiv_op_unmap(ep->domain, op);
 	return ret;
 }
 
@@ -219,7 +220,7 @@ static void kfiv_accept_op(struct kfiv_ep *ep, struct kfiv_op *op,
 	ep->chain_end = &last->next;
 	kfi_comp_set(op->comp, post->context, post->flags, post->comp_flags,
 		     post->buf->len);
-	kfiv_op_begin(ep, op, back ? kfiv_front_done : kfiv_tx_done,
+	kfiv_op_begin(&ep->ep, op, back ? kfiv_front_done : kfiv_tx_done,
 		      &ep->tx_ops);
 	if (timeout_ms &&
 	    (!ep->timer_armed || time_before(end, ep->timer_end))) {
@@ -258,7 +259,7 @@ static ssize_t kfiv_post_tx_locked(struct kfiv_ep *ep,
 	op->slot = slot;
 	ret = kfiv_prepare_op(ep, op, post, &first, &last);
 	if (ret == -ENOBUFS)
-		return kfiv_map_later(ep, FI_TRANSMIT);
+		return kfiv_map_later(&ep->ep, &ep->map_timer, FI_TRANSMIT);
 	if (ret == -EAGAIN)
 		return kfi_ep_again(&ep->ep, FI_TRANSMIT);
 	if (ret)

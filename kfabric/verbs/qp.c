@@ -31,6 +31,12 @@ static void kfiv_qp_event(struct ib_event *event, void *context)
 		if (id)
 			rdma_notify(id, event->event);
 		break;
+	case IB_EVENT_QP_LAST_WQE_REACHED:
+		/* It may come under a lock that posts take, so that a work tells it. */
+		complete(&ep->last_wqe);
+		if (!READ_ONCE(ep->stopped))
+			kfiv_ep_queue_stop(ep);
+		break;
 	case IB_EVENT_QP_FATAL:
 	case IB_EVENT_QP_REQ_ERR:
 	case IB_EVENT_QP_ACCESS_ERR:
@@ -44,18 +50,20 @@ static void kfiv_qp_event(struct ib_event *event, void *context)
 /* The CM id knows its device: make the queue pair and let receives in. */
 int kfiv_qp_create(struct kfiv_ep *ep)
 {
+	struct kfiv_srx *srx = ep->ep.srx ? to_kfiv_srx(ep->ep.srx) : NULL;
 	const struct kfiv_device *dev = ep->domain->dev;
 	struct ib_qp_init_attr init = {
 		.event_handler = kfiv_qp_event,
 		.qp_context = ep,
 		.send_cq = ep->cq[0],
 		.recv_cq = ep->cq[1],
+		.srq = srx ? srx->srq : NULL,
 		.cap = { .max_send_wr = ep->tx_attr.size +
 					(ep->sinks ? KFIV_SINK_WRS : 0) +
 					KFIV_OWN_WRS,
-			 .max_recv_wr = ep->rx_attr.size + 1,
+			 .max_recv_wr = srx ? 0 : ep->rx_attr.size + 1,
 			 .max_send_sge = dev->max_sge,
-			 .max_recv_sge = ep->rx_attr.iov_limit },
+			 .max_recv_sge = srx ? 0 : ep->rx_attr.iov_limit },
 		.sq_sig_type = IB_SIGNAL_REQ_WR,
 		.qp_type = IB_QPT_RC,
 	};
@@ -65,6 +73,9 @@ int kfiv_qp_create(struct kfiv_ep *ep)
 	lockdep_assert_held(&ep->mutex);
 	if (ep->stopped)
 		return -ENODEV;
+	/* Receives that others used up are soon there again: peers need not wait long. */
+	if (srx)
+		rdma_set_min_rnr_timer(ep->id, IB_RNR_TIMER_001_28);
 	noio = memalloc_noio_save();
 	ret = rdma_create_qp(ep->id, ep->domain->pd, &init);
 	if (ret)
@@ -76,6 +87,8 @@ int kfiv_qp_create(struct kfiv_ep *ep)
 		ep->qp = NULL;
 		goto restore;
 	}
+	if (srx)
+		kfiv_srx_join(ep);
 	kfiv_rx_open(ep);
 restore:
 	memalloc_noio_restore(noio);
@@ -176,7 +189,9 @@ void kfiv_ep_stop(struct kfiv_ep *ep)
 		spin_lock_irq(&ep->rx_lock);
 		ep->rx_state = KFIV_QUEUE_STOPPED;
 		spin_unlock_irq(&ep->rx_lock);
-		if (ep->qp)
+		if (ep->qp && ep->ep.srx)
+			kfiv_srx_drain(ep);
+		else if (ep->qp)
 			ib_drain_qp(ep->qp);
 		cancel_delayed_work_sync(&ep->op_timer);
 		cancel_delayed_work_sync(&ep->map_timer);
@@ -212,6 +227,8 @@ void kfiv_ep_free_hw(struct kfiv_ep *ep)
 		if (ep->qp) {
 			kfiv_fastreg_teardown(ep);
 			rdma_destroy_qp(id);
+			if (ep->ep.srx)
+				kfiv_srx_qp_gone(ep);
 			ep->qp = NULL;
 		}
 		mutex_unlock(&ep->mutex);

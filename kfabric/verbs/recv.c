@@ -20,6 +20,23 @@ static void kfiv_recv_hand_over(struct kfiv_ep *ep, struct kfiv_op *op)
 	}
 }
 
+int kfiv_recv_prepare(struct kfiv_domain *domain, const struct fi_msg *msg,
+		      u64 flags, u32 max_sge)
+{
+	struct kfiv_op *op = kfi_op_priv(msg->context);
+	int ret = kfiv_op_map(domain, op, &msg->buf, DMA_FROM_DEVICE, max_sge);
+
+	if (ret < 0)
+		return ret;
+	op->wr.recv = (struct ib_recv_wr){ .wr_cqe = &op->cqe,
+					   .sg_list = op->sge,
+					   .num_sge = ret };
+	op->comp = &msg->context->comp;
+	kfi_comp_set(op->comp, msg->context, flags, FI_RECV | FI_MSG,
+		     msg->buf.len);
+	return 0;
+}
+
 static ssize_t kfiv_post_rx_locked(struct kfiv_ep *ep, const struct fi_msg *msg,
 				   u64 flags)
 {
@@ -33,21 +50,14 @@ static ssize_t kfiv_post_rx_locked(struct kfiv_ep *ep, const struct fi_msg *msg,
 		return -ENOTCONN;
 	if (!ep->rx_free)
 		return kfi_ep_again(&ep->ep, FI_RECV);
-	ret = kfiv_op_map(ep, op, &msg->buf, DMA_FROM_DEVICE,
-			  ep->rx_attr.iov_limit);
+	ret = kfiv_recv_prepare(ep->domain, msg, flags, ep->rx_attr.iov_limit);
 	if (ret == -ENOBUFS)
-		return kfiv_map_later(ep, FI_RECV);
-	if (ret < 0)
+		return kfiv_map_later(&ep->ep, &ep->map_timer, FI_RECV);
+	if (ret)
 		return ret;
-	op->wr.recv = (struct ib_recv_wr){ .wr_cqe = &op->cqe,
-					   .sg_list = op->sge,
-					   .num_sge = ret };
-	op->comp = &msg->context->comp;
 	op->slot = NULL;
 	ep->rx_free--;
-	kfi_comp_set(op->comp, msg->context, flags, FI_RECV | FI_MSG,
-		     msg->buf.len);
-	kfiv_op_begin(ep, op, kfiv_rx_done, &ep->rx_ops);
+	kfiv_op_begin(&ep->ep, op, kfiv_rx_done, &ep->rx_ops);
 	kfiv_recv_hand_over(ep, op);
 	return 0;
 }
@@ -58,11 +68,8 @@ ssize_t kfiv_recvmsg(struct fid_ep *fep, const struct fi_msg *msg, u64 flags)
 	unsigned long irq;
 	ssize_t ret;
 
-	if (!msg->context)
-		return -EINVAL;
-	if (flags & ~(FI_COMPLETION | FI_MORE))
-		return -FI_EBADFLAGS;
-	ret = kfi_buf_check(&msg->buf, ep->rx_attr.iov_limit, ep->max_msg_size);
+	ret = kfi_check_rx(fep, msg->context, &msg->buf, flags, &ep->rx_attr,
+			   ep->max_msg_size);
 	if (ret)
 		return ret;
 	spin_lock_irqsave(&ep->rx_lock, irq);

@@ -15,9 +15,9 @@ size_t kfiv_op_context_size(void)
 	return KFI_OP_CONTEXT_SIZE(sizeof(struct kfiv_op));
 }
 
-void kfiv_op_unmap(struct kfiv_ep *ep, struct kfiv_op *op)
+void kfiv_op_unmap(struct kfiv_domain *domain, struct kfiv_op *op)
 {
-	struct ib_device *ib = ep->domain->dev->ib;
+	struct ib_device *ib = domain->dev->ib;
 
 	while (op->nr_sge) {
 		const struct ib_sge *sge = &op->sge[--op->nr_sge];
@@ -41,12 +41,11 @@ static noinline __noclone bool kfiv_dma_map(struct ib_device *ib,
  * that no completion of ours says when there are some again: time does. Who
  * waits is noted first: the timer may run at once.
  */
-int kfiv_map_later(struct kfiv_ep *ep, u64 dir)
+int kfiv_map_later(struct fid_ep *ep, struct delayed_work *timer, u64 dir)
 {
-	int ret = kfi_ep_again(&ep->ep, dir);
+	int ret = kfi_ep_again(ep, dir);
 
-	queue_delayed_work(kfiv_wq, &ep->map_timer,
-			   msecs_to_jiffies(MAP_PAUSE_MS));
+	queue_delayed_work(kfiv_wq, timer, msecs_to_jiffies(MAP_PAUSE_MS));
 	return ret;
 }
 
@@ -62,11 +61,11 @@ void kfiv_map_timer(struct work_struct *work)
 }
 
 /* Returns the number of segments, or -ENOBUFS: kfiv_map_later(). */
-int kfiv_op_map(struct kfiv_ep *ep, struct kfiv_op *op,
+int kfiv_op_map(struct kfiv_domain *domain, struct kfiv_op *op,
 		const struct fi_buf *buf, enum dma_data_direction dir,
 		u32 max_sge)
 {
-	const struct kfiv_device *dev = ep->domain->dev;
+	const struct kfiv_device *dev = domain->dev;
 	struct kfi_buf_iter it;
 	struct kfi_seg seg;
 	int ret = -E2BIG;
@@ -82,21 +81,20 @@ int kfiv_op_map(struct kfiv_ep *ep, struct kfiv_op *op,
 			ret = -ENOBUFS;
 			goto unmap;
 		}
-		op->sge[op->nr_sge++] = (struct ib_sge){
-			.addr = addr,
-			.length = seg.len,
-			.lkey = ep->domain->pd->local_dma_lkey
-		};
+		op->sge[op->nr_sge++] =
+			(struct ib_sge){ .addr = addr,
+					 .length = seg.len,
+					 .lkey = domain->pd->local_dma_lkey };
 	}
 	return op->nr_sge;
 
 unmap:
-	kfiv_op_unmap(ep, op);
+	kfiv_op_unmap(domain, op);
 	return ret;
 }
 
 /* The operation is the provider's from here until its completion. */
-void kfiv_op_begin(struct kfiv_ep *ep, struct kfiv_op *op,
+void kfiv_op_begin(struct fid_ep *ep, struct kfiv_op *op,
 		   void (*done)(struct ib_cq *cq, struct ib_wc *wc),
 		   struct list_head *ops)
 {
@@ -107,5 +105,5 @@ void kfiv_op_begin(struct kfiv_ep *ep, struct kfiv_op *op,
 	op->err = 0;
 	op->status = IB_WC_SUCCESS;
 	list_add_tail(&op->node, ops);
-	kfi_trace_post(&ep->ep, op->comp);
+	kfi_trace_post(ep, op->comp);
 }

@@ -6,15 +6,16 @@
  *
  *   device  <- domain (PD)  <- endpoint (CM id, QP, share of a CQ)
  *                           <- memory region (fast registration MR)
+ *                           <- shared receive context (SRQ)
  *
- * The arrows are counts: domain->hw counts itself, endpoints and regions that
- * still have something of the device; the last one frees the PD and lets go
+ * The arrows are counts: domain->hw counts itself, endpoints, regions and contexts
+ * that still have something of the device; the last one frees the PD and lets go
  * of the device, whose removal waits for that. So an object outlives its
  * hardware when the device is removed, and the reaper's slow work outlives
  * neither the domain nor the device.
  *
  * Locks, outer first: kfiv_device_mutex, domain->mutex, ep->mutex,
- * {ep->tx_lock, ep->rx_lock}. ep->id_mutex may be held for minutes, by slow
+ * {ep->tx_lock, ep->rx_lock}; srx->mutex, srx->lock. ep->id_mutex may be held for minutes, by slow
  * work only. No lock is held over a call of the core that may lead to an
  * upcall.
  */
@@ -22,6 +23,7 @@
 #define KFABRIC_VERBS_H
 
 #include <linux/completion.h>
+#include <linux/hashtable.h>
 #include <linux/mutex.h>
 #include <linux/refcount.h>
 #include <linux/workqueue.h>
@@ -31,6 +33,7 @@
 
 #include <kfabric/kfi_atomic.h>
 #include <kfabric/kfi_provider.h>
+#include <kfabric/kfi_shared.h>
 
 /* Segments of one operation, each physically contiguous. */
 #define KFIV_MAX_SGE 16
@@ -83,6 +86,8 @@ struct kfiv_loan {
  * @max_msg_size: of its ports
  * @max_sge: for everything, reads too
  * @max_seg: bytes of a segment
+ * @max_srx: receives that endpoints can share; 0: they cannot
+ * @mute: it does not say when a queue pair has done with its shared receives
  * @atomic: it does atomic operations on 8 bytes
  * @iwarp: reads need registered sinks; completions say nothing of the peer
  * @siw: the kernel's software iWARP, which does not do all that it should
@@ -96,6 +101,8 @@ struct kfiv_device {
 	size_t max_msg_size;
 	u32 max_sge;
 	size_t max_seg;
+	size_t max_srx;
+	bool mute;
 	bool atomic;
 	bool iwarp;
 	bool siw;
@@ -115,6 +122,7 @@ struct kfiv_device {
  * @dying: the device is going; nothing may be added
  * @eps: open endpoints
  * @mrs: open memory regions
+ * @srxs: open shared receive contexts
  */
 struct kfiv_domain {
 	struct fid_domain domain;
@@ -129,6 +137,7 @@ struct kfiv_domain {
 	bool dying;
 	struct list_head eps;
 	struct list_head mrs;
+	struct list_head srxs;
 };
 
 /**
@@ -147,6 +156,7 @@ struct kfiv_cm {
  * @id: listens; taken by xchg(), by whoever destroys it
  * @addr: where to listen
  * @cm_timeout_ms: a request is rejected when it was not answered so long
+ * @shares_rx: requests are for endpoints that share receives
  * @lock: protects @reqs
  * @reqs: requests that nobody has answered
  */
@@ -156,6 +166,7 @@ struct kfiv_pep {
 	struct rdma_cm_id *id;
 	struct sockaddr_storage addr;
 	u32 cm_timeout_ms;
+	bool shares_rx;
 	spinlock_t lock;
 	struct list_head reqs;
 };
@@ -222,10 +233,11 @@ struct kfiv_sinks {
 
 /**
  * struct kfiv_op - an operation; lives in the upper layer's memory
- * @node: in ep->tx_ops or ep->rx_ops, in the order of posting
+ * @node: in ep->tx_ops, ep->rx_ops or srx->rx_ops, in the order of posting
  * @cqe: how its work completion finds it
  * @comp: what the core gets
  * @slot: inject slot that has the bytes, or NULL
+ * @srx: context that a shared receive was posted to
  * @posted: when, in jiffies
  * @places: of the queue that it takes
  * @nr_sge: mapped segments
@@ -246,7 +258,10 @@ struct kfiv_op {
 	struct list_head node;
 	struct ib_cqe cqe;
 	struct kfi_comp *comp;
-	struct kfiv_slot *slot;
+	union {
+		struct kfiv_slot *slot;
+		struct kfiv_srx *srx;
+	};
 	unsigned long posted;
 	u8 places;
 	u8 nr_sge;
@@ -345,6 +360,9 @@ enum kfiv_queue_state {
  * @rx_state: &enum kfiv_queue_state
  * @rx_free: slots free
  * @rx_ops: under way, oldest first
+ * @srx_node: in srx->eps, from the queue pair's making to the stop
+ * @srx_busy: shared receives that are being completed
+ * @last_wqe: the device has done with the shared receives of @qp
  * @own_mutex: one work request of our own at a time
  * @scratch: target of read-backs
  * @scratch_dma: of @scratch
@@ -401,12 +419,58 @@ struct kfiv_ep {
 	u32 rx_free;
 	struct list_head rx_ops;
 
+	struct hlist_node srx_node;
+	atomic_t srx_busy;
+	struct completion last_wqe;
+
 	struct mutex own_mutex;
 	void *scratch;
 	u64 scratch_dma;
 	struct kfiv_slot *slot_mem;
 	u8 *slot_data;
 	u64 slot_dma;
+};
+
+/* Buckets of kfiv_srx.eps, as a power of 2. */
+#define KFIV_SRX_HASH_BITS 7
+
+/**
+ * struct kfiv_srx - shared receive context
+ * @ep: base
+ * @domain: parent
+ * @node: in domain->srxs
+ * @mutex: protects @srq against being destroyed, and setting @low
+ * @srq: what the device has of it; NULL: nothing any more
+ * @attr: limits
+ * @max_msg_size: limit of a receive
+ * @nr_qps: queue pairs that the device has on @srq
+ * @low_work: tells that few receives are left
+ * @map_timer: lets those post again whose memory could not be mapped
+ * @lock: irq-safe; protects what follows
+ * @is_open: receives go to the device
+ * @rx_free: receives that may be posted
+ * @rx_ops: receives that are not over, oldest first
+ * @eps: by queue pair: endpoints whose receives these are
+ * @low: FI_OPT_LOW_WATER
+ */
+struct kfiv_srx {
+	struct fid_ep ep;
+	struct kfiv_domain *domain;
+	struct list_head node;
+	struct mutex mutex;
+	struct ib_srq *srq;
+	struct fi_rx_attr attr;
+	size_t max_msg_size;
+	atomic_t nr_qps;
+	struct work_struct low_work;
+	struct delayed_work map_timer;
+
+	spinlock_t lock ____cacheline_aligned_in_smp;
+	bool is_open;
+	u32 rx_free;
+	struct list_head rx_ops;
+	DECLARE_HASHTABLE(eps, KFIV_SRX_HASH_BITS);
+	struct kfi_low_water low;
 };
 
 /**
@@ -469,11 +533,13 @@ struct kfiv_post {
 static_assert(!offsetof(struct kfiv_domain, domain));
 static_assert(!offsetof(struct kfiv_pep, pep));
 static_assert(!offsetof(struct kfiv_mr, mr));
+static_assert(!offsetof(struct kfiv_srx, ep));
 
 #define to_kfiv_domain(d) container_of(d, struct kfiv_domain, domain)
 #define to_kfiv_ep(e)	  container_of(e, struct kfiv_ep, ep)
 #define to_kfiv_pep(p)	  container_of(p, struct kfiv_pep, pep)
 #define to_kfiv_mr(m)	  container_of(m, struct kfiv_mr, mr)
+#define to_kfiv_srx(e)	  container_of(e, struct kfiv_srx, ep)
 
 /* module.c */
 extern struct kfi_provider kfiv_provider;
@@ -493,7 +559,7 @@ void kfiv_device_put(struct kfiv_device *dev);
 int kfiv_getinfo(struct kfi_provider *prov, const char *node,
 		 const char *service, u64 flags, const struct fi_info *hints,
 		 struct fi_info **info);
-struct fi_info *kfiv_connreq_info(struct rdma_cm_id *id);
+struct fi_info *kfiv_connreq_info(struct rdma_cm_id *id, bool shares_rx);
 
 /* domain.c */
 int kfiv_fabric(struct kfi_provider *prov, struct fi_fabric_attr *attr,
@@ -570,6 +636,9 @@ int kfiv_query_atomic(struct fid_domain *domain, unsigned int datatype,
 
 /* recv.c */
 ssize_t kfiv_recvmsg(struct fid_ep *ep, const struct fi_msg *msg, u64 flags);
+/* Map a receive, and fill in its work request: 0, or as kfiv_op_map(). */
+int kfiv_recv_prepare(struct kfiv_domain *domain, const struct fi_msg *msg,
+		      u64 flags, u32 max_sge);
 void kfiv_rx_open(struct kfiv_ep *ep);
 
 /* completion.c */
@@ -580,18 +649,22 @@ void kfiv_tx_note(struct kfiv_ep *ep, struct kfiv_op *op,
 		  enum ib_wc_status status);
 void kfiv_tx_over(struct kfiv_ep *ep, struct kfiv_op *op);
 void kfiv_rx_done(struct ib_cq *cq, struct ib_wc *wc);
+int kfiv_rx_errno(enum ib_wc_status status);
+/* A receive is on no list any more: tell what came of it. */
+void kfiv_rx_finish(struct kfiv_ep *ep, struct kfiv_op *op,
+		    const struct ib_wc *wc);
 void kfiv_flush_left(struct kfiv_ep *ep);
 void kfiv_op_timer(struct work_struct *work);
 
 /* sge.c */
-int kfiv_op_map(struct kfiv_ep *ep, struct kfiv_op *op,
+int kfiv_op_map(struct kfiv_domain *domain, struct kfiv_op *op,
 		const struct fi_buf *buf, enum dma_data_direction dir,
 		u32 max_sge);
-void kfiv_op_unmap(struct kfiv_ep *ep, struct kfiv_op *op);
+void kfiv_op_unmap(struct kfiv_domain *domain, struct kfiv_op *op);
 /* Memory of a post cannot be mapped now. Returns what the post returns. */
-int kfiv_map_later(struct kfiv_ep *ep, u64 dir);
+int kfiv_map_later(struct fid_ep *ep, struct delayed_work *timer, u64 dir);
 void kfiv_map_timer(struct work_struct *work);
-void kfiv_op_begin(struct kfiv_ep *ep, struct kfiv_op *op,
+void kfiv_op_begin(struct fid_ep *ep, struct kfiv_op *op,
 		   void (*done)(struct ib_cq *cq, struct ib_wc *wc),
 		   struct list_head *ops);
 size_t kfiv_op_context_size(void);
@@ -607,6 +680,17 @@ int kfiv_fastreg_map(struct kfiv_ep *ep, struct kfiv_op *op,
 		     struct ib_send_wr **last);
 struct kfiv_op *kfiv_sink_op(const struct kfiv_ep *ep,
 			     const struct ib_send_wr *wr);
+
+/* srx.c */
+int kfiv_srx_context(struct fid_domain *domain, const struct fi_rx_attr *attr,
+		     struct fid_ep **srx, void *context);
+void kfiv_srx_remove(struct kfiv_srx *srx);
+/* The endpoint's queue pair is there, on its context. */
+void kfiv_srx_join(struct kfiv_ep *ep);
+/* As ib_drain_qp(): afterwards no shared receive completes in the endpoint. */
+void kfiv_srx_drain(struct kfiv_ep *ep);
+/* The endpoint's queue pair was destroyed. */
+void kfiv_srx_qp_gone(struct kfiv_ep *ep);
 
 /* mr.c */
 int kfiv_mr_regattr(struct fid_domain *domain, const struct fi_mr_attr *attr,
