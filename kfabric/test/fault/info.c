@@ -20,6 +20,9 @@ int fault_info_outer(struct fi_info *info)
 	tx->inject_size = min_t(size_t, tx->inject_size, KFI_POST_INJECT_SIZE);
 	tx->rma_iov_limit =
 		min_t(size_t, tx->rma_iov_limit, KFI_POST_RMA_LIMIT);
+	/* Effects are on what one endpoint has: receives are not shared. */
+	domain->max_ep_srx_ctx = 0;
+	info->ep_attr->rx_ctx_cnt = 0;
 	domain->op_context_size = KFI_OP_CONTEXT_SIZE(
 		offsetof(struct fault_op, inner) + domain->op_context_size);
 	return 0;
