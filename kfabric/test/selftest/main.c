@@ -63,15 +63,26 @@ struct st_group {
 };
 
 static const struct st_group st_groups[] = {
-	{ "info", st_test_info },	{ "object", st_test_object },
-	{ "connect", st_test_connect }, { "msg", st_test_msg },
-	{ "rma", st_test_rma },		{ "read", st_test_read },
-	{ "access", st_test_access },	{ "queue", st_test_queue },
-	{ "level", st_test_level },	{ "atomic", st_test_atomic },
-	{ "close", st_test_close },	{ "context", st_test_context },
-	{ "cntr", st_test_cntr },	{ "look", st_test_look },
-	{ "wait", st_test_wait },	{ "order", st_test_order },
-	{ "cycle", st_test_cycle },	{ "memory", st_test_memory, true },
+	{ "info", st_test_info },
+	{ "object", st_test_object },
+	{ "connect", st_test_connect },
+	{ "msg", st_test_msg },
+	{ "rma", st_test_rma },
+	{ "read", st_test_read },
+	{ "access", st_test_access },
+	{ "queue", st_test_queue },
+	{ "level", st_test_level },
+	{ "atomic", st_test_atomic },
+	{ "close", st_test_close },
+	{ "context", st_test_context },
+	{ "cntr", st_test_cntr },
+	{ "look", st_test_look },
+	{ "wait", st_test_wait },
+	{ "order", st_test_order },
+	{ "srx", st_test_srx },
+	{ "srx_alloc", st_test_srx_alloc, true },
+	{ "cycle", st_test_cycle },
+	{ "memory", st_test_memory, true },
 };
 
 /* What is tried of providers of unconnected endpoints, "rdm;...", "rds" and "udp". */
@@ -89,6 +100,7 @@ static const struct st_group st_rdm_groups[] = {
 	{ "peer", st_test_rdm_peer },
 	{ "context", st_test_rdm_context },
 	{ "cntr", st_test_rdm_cntr },
+	{ "srx", st_test_srx },
 	{ "busy", st_test_rdm_busy, .layer = true },
 	{ "crowd", st_test_rdm_crowd, .layer = true },
 	{ "again", st_test_rdm_again, .layer = true },

@@ -174,6 +174,7 @@ void st_close(struct st *st)
 static int st_bind_all(struct st_pair *p, struct fid_ep *ep, struct fid_cq *cq,
 		       const struct st_opts *o)
 {
+	struct fid_cq *tx = ep == p->b && p->btx ? p->btx : cq;
 	int ret = 0;
 
 	if (o->space)
@@ -182,8 +183,10 @@ static int st_bind_all(struct st_pair *p, struct fid_ep *ep, struct fid_cq *cq,
 	if (!ret && o->op_timeout_ms)
 		ret = fi_setopt(&ep->fid, FI_OPT_ENDPOINT, FI_OPT_OP_TIMEOUT_MS,
 				&o->op_timeout_ms, sizeof(o->op_timeout_ms));
-	ret = ret ?: fi_ep_bind(ep, &cq->fid, FI_TRANSMIT | o->tx_bind);
+	ret = ret ?: fi_ep_bind(ep, &tx->fid, FI_TRANSMIT | o->tx_bind);
 	ret = ret ?: fi_ep_bind(ep, &cq->fid, FI_RECV);
+	if (!ret && ep == p->b && o->srx)
+		ret = fi_ep_bind(ep, &o->srx->fid, 0);
 	ret = ret ?: fi_ep_bind(ep, &p->eq->fid, 0);
 	ret = ret ?: st_cntr_bind(p->st, ep);
 	return ret ?: fi_enable(ep);
@@ -201,7 +204,14 @@ int st_ep_open(struct st_pair *p, struct fi_info *info, bool passive,
 	if (o->tx_size)
 		info->tx_attr->size = o->tx_size;
 	info->tx_attr->op_flags = o->tx_op_flags;
-	ret = fi_cq_open(d, o->cq_attr, cq, o->cq_context);
+	if (passive && o->srx)
+		info->ep_attr->rx_ctx_cnt = FI_SHARED_CONTEXT;
+	if (passive && o->passive_cq_attr) {
+		ret = fi_cq_open(d, o->passive_cq_attr, cq, o->cq_context);
+		ret = ret ?: fi_cq_open(d, NULL, &p->btx, NULL);
+	} else {
+		ret = fi_cq_open(d, o->cq_attr, cq, o->cq_context);
+	}
 	ret = ret ?: fi_endpoint(d, info, ep, p);
 	return ret ?: st_bind_all(p, *ep, *cq, o);
 }
@@ -278,9 +288,10 @@ void st_pair_close(struct st_pair *p)
 	st_close_if(p->st, p->b ? &p->b->fid : NULL);
 	st_close_if(p->st, p->acq ? &p->acq->fid : NULL);
 	st_close_if(p->st, p->bcq ? &p->bcq->fid : NULL);
+	st_close_if(p->st, p->btx ? &p->btx->fid : NULL);
 	st_close_if(p->st, p->eq ? &p->eq->fid : NULL);
 	p->a = p->b = NULL;
-	p->acq = p->bcq = NULL;
+	p->acq = p->bcq = p->btx = NULL;
 	p->eq = NULL;
 }
 

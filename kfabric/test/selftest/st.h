@@ -108,8 +108,10 @@ struct st_opts {
 	u32 op_timeout_ms;
 	struct fi_cq_attr *cq_attr; /* upcalls, wait objects */
 	struct fi_eq_attr *eq_attr;
+	struct fi_cq_attr *passive_cq_attr; /* of receives of that side alone */
 	void *cq_context;
 	struct fi_space_handler *space;
+	struct fid_ep *srx; /* that the passive side takes receives from */
 	const void *connect_data;
 	size_t connect_len;
 	const void *accept_data;
@@ -122,6 +124,7 @@ struct st_pair {
 	struct fid_eq *eq; /* of both */
 	struct fid_cq *acq;
 	struct fid_cq *bcq;
+	struct fid_cq *btx; /* NULL: bcq */
 	struct fid_ep *a;
 	struct fid_ep *b;
 	const u8 *a_data; /* seen by a when connected; of the last pair */
@@ -329,6 +332,8 @@ void st_test_cntr(struct st *st);
 void st_test_look(struct st *st);
 void st_test_wait(struct st *st);
 void st_test_order(struct st *st);
+void st_test_srx(struct st *st);
+void st_test_srx_alloc(struct st *st);
 void st_test_rdm_cntr(struct st *st);
 void st_test_rdm_object(struct st *st);
 void st_test_rdm_av(struct st *st);
