@@ -139,7 +139,7 @@ int iop_post_recv(struct iop *t, void *buf, u32 len);
 int iop_command(struct iop *t, const struct iop_cmd *cmd, u64 *value);
 
 /* iop_removal.c */
-void iop_removal(struct iop *t);
+void iop_removal(struct iop *t, bool shared);
 
 /* iop_msg.c, iop_rma.c, iop_level.c, iop_peer.c, iop_fault.c: the tests */
 void iop_t_messages(struct iop *t);

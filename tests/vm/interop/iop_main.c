@@ -13,6 +13,9 @@ static char *role = "client";
 module_param(role, charp, 0444);
 MODULE_PARM_DESC(role, "client: connect to the peer; server: listen; removal: "
 		       "without a peer, until the device is gone");
+static bool shared;
+module_param(shared, bool, 0444);
+MODULE_PARM_DESC(shared, "removal: receives are a shared context's");
 static char *provider = "verbs";
 module_param(provider, charp, 0444);
 MODULE_PARM_DESC(provider, "verbs or tcp");
@@ -175,7 +178,7 @@ static int __init iop_init(void)
 	if (iop_check(!iop_setup(t),
 		      "the provider and its objects are there")) {
 		if (removal)
-			iop_removal(t);
+			iop_removal(t, shared);
 		else
 			run_all(t);
 	}

@@ -1,12 +1,15 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
  * kfi_interop: the device goes away under a busy connection. Both ends are
- * ours; someone else removes the device meanwhile.
+ * ours, and one may take its receives from a shared context; someone else removes the
+ * device meanwhile.
  */
 #include <linux/kernel.h>
 #include <linux/ktime.h>
 #include <linux/slab.h>
 #include <linux/socket.h>
+
+#include <kfabric/fi_shared.h>
 
 #include "iop.h"
 
@@ -22,6 +25,9 @@ struct far {
 	struct fid_ep *ep;
 	struct fid_mr *mr;
 	struct fi_context *rx_ctx;
+	bool shares;
+	struct fid_ep *srx; /* if it shares */
+	struct fid_cq *srx_cq;
 };
 
 struct event {
@@ -53,14 +59,29 @@ static int open_near(struct iop *t)
 	return ret ?: fi_ep_bind(t->ep, &t->rxcq->fid, FI_RECV);
 }
 
+static int open_shared(struct far *far)
+{
+	int ret;
+
+	ret = fi_srx_context(far->domain, NULL, &far->srx, NULL);
+	ret = ret ?: fi_cq_open(far->domain, NULL, &far->srx_cq, NULL);
+	return ret ?: fi_ep_bind(far->srx, &far->srx_cq->fid, FI_RECV);
+}
+
 static int open_far(struct iop *t, struct far *far, struct fi_info *info)
 {
 	int ret;
 
 	ret = fi_domain(t->fabric, info, &far->domain, NULL);
 	ret = ret ?: fi_cq_open(far->domain, NULL, &far->cq, NULL);
+	if (far->shares) {
+		info->ep_attr->rx_ctx_cnt = FI_SHARED_CONTEXT;
+		ret = ret ?: open_shared(far);
+	}
 	ret = ret ?: fi_endpoint(far->domain, info, &far->ep, NULL);
 	ret = ret ?: fi_ep_bind(far->ep, &t->eq->fid, 0);
+	if (far->shares)
+		ret = ret ?: fi_ep_bind(far->ep, &far->srx->fid, 0);
 	return ret ?: fi_ep_bind(far->ep, &far->cq->fid, FI_TRANSMIT | FI_RECV);
 }
 
@@ -138,8 +159,12 @@ static void flushed(struct iop *t, struct far *far, int out)
 	while (out > 0 && (ret = iop_wait(t->txcq, &entry, EVENTS_MS)) >= 0)
 		out--;
 	iop_check(!out, "every write completes (%d left)", out);
-	ret = iop_wait(far->cq, &entry, EVENTS_MS);
+	ret = iop_wait(far->shares ? far->srx_cq : far->cq, &entry, EVENTS_MS);
 	iop_check(ret > 0, "the posted receive fails (%d)", ret);
+	if (far->shares) {
+		ret = iop_wait(far->srx_cq, &entry, 0);
+		iop_check(ret == -FI_EAGAIN, "it does so once (%d)", ret);
+	}
 	ret = iop_wait(t->txcq, &entry, 0);
 	iop_check(ret == -FI_EAGAIN, "nothing completes twice (%d)", ret);
 	ret = read_event(t, FI_SHUTDOWN, &event);
@@ -164,6 +189,14 @@ static void dead(struct iop *t, struct far *far)
 		  "no endpoint opens in the dead domain");
 	iop_check(fi_cq_open(t->domain, NULL, &cq, NULL) == -ENODEV,
 		  "no queue opens in it");
+	if (far->shares) {
+		iop_check(fi_recv(far->srx, t->dst.chunk[1], 64, NULL, 0,
+				  far->rx_ctx) == -ENODEV,
+			  "the shared context takes no receive");
+		iop_check(fi_srx_context(far->domain, NULL, &ep, NULL) ==
+				  -ENODEV,
+			  "no shared context opens in it");
+	}
 	iop_check(fi_domain(t->fabric, t->info, &domain, NULL) == -ENODEV,
 		  "no domain opens on the device");
 }
@@ -179,6 +212,10 @@ static void close_pair(struct iop *t, struct far *far)
 		close_one(&far->mr->fid);
 	if (far->ep)
 		close_one(&far->ep->fid);
+	if (far->srx)
+		close_one(&far->srx->fid);
+	if (far->srx_cq)
+		close_one(&far->srx_cq->fid);
 	if (far->cq)
 		close_one(&far->cq->fid);
 	if (far->domain)
@@ -187,15 +224,17 @@ static void close_pair(struct iop *t, struct far *far)
 	kfree(far->rx_ctx);
 }
 
-void iop_removal(struct iop *t)
+void iop_removal(struct iop *t, bool shared)
 {
-	struct far far = {};
+	struct far far = { .shares = shared };
 	int out, err, ret;
 
 	far.rx_ctx = kzalloc(t->info->domain_attr->op_context_size, GFP_KERNEL);
 	ret = far.rx_ctx ? connect_pair(t, &far) : -ENOMEM;
 	ret = ret ?: open_region(t, &far);
-	ret = ret ?: fi_recv(far.ep, t->dst.chunk[1], 64, NULL, 0, far.rx_ctx);
+	ret = ret
+		      ?: fi_recv(shared ? far.srx : far.ep, t->dst.chunk[1], 64,
+				 NULL, 0, far.rx_ctx);
 	if (!iop_check(!ret, "a pair connects (%d)", ret))
 		goto close;
 	pr_info("# writing until the device is gone\n");

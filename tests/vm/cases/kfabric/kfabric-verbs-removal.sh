@@ -14,7 +14,9 @@ writing() {
 for round in 1 2 3; do
 	check "round $round: soft RoCE starts on dummy0" rxe_setup || exit
 	echo "# removal begins" >/dev/kmsg
-	modprobe kfi_interop role=removal node="$LOCAL_IP" service=0 &
+	# In the second one its receives are those of a shared context.
+	modprobe kfi_interop role=removal node="$LOCAL_IP" service=0 \
+		shared=$((round == 2)) &
 	load=$!
 	check "round $round: the writes begin" wait_for 20 writing
 	sleep 0.3
