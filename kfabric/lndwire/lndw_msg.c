@@ -1,0 +1,156 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/*
+ * Writing and reading messages of the LNet-like driver. What is read is checked for
+ * all that can be known of a message alone.
+ *
+ * Context: any.
+ */
+#include <linux/errno.h>
+#include <linux/string.h>
+#include "lndw_bytes.h"
+#include "lndw_msg.h"
+
+#define HEADER_BYTES ((__u32)sizeof(struct lndw_wire_header))
+
+/* What follows the header has a request's form. */
+static _Bool lndw_has_request(enum lndw_kind kind)
+{
+	return lndw_is_request(kind) && kind != LNDW_PING;
+}
+
+__u32 lndw_head_bytes(enum lndw_kind kind)
+{
+	if (lndw_has_request(kind))
+		return HEADER_BYTES + (__u32)sizeof(struct lndw_wire_request);
+	if (lndw_is_answer(kind))
+		return HEADER_BYTES + (__u32)sizeof(struct lndw_wire_answer);
+	return HEADER_BYTES;
+}
+
+static __u32 lndw_message_bytes(const struct lndw_msg *msg)
+{
+	return lndw_head_bytes(msg->kind) +
+	       (msg->kind == LNDW_IMMEDIATE ? msg->bytes : 0);
+}
+
+void lndw_encode(const struct lndw_msg *msg, __u8 *out)
+{
+	struct lndw_wire_header header = { 0 };
+	struct lndw_wire_request request = { 0 };
+	struct lndw_wire_answer answer = { 0 };
+
+	LNDW_PUT(header.magic, LNDW_MAGIC);
+	header.version = LNDW_VERSION;
+	header.kind = (__u8)msg->kind;
+	LNDW_PUT(header.bytes, lndw_message_bytes(msg));
+	LNDW_PUT(header.src_nid, msg->src_nid);
+	LNDW_PUT(header.dst_nid, msg->dst_nid);
+	LNDW_PUT(header.src_incarnation, msg->src_incarnation);
+	LNDW_PUT(header.dst_incarnation, msg->dst_incarnation);
+	LNDW_PUT(header.seq, msg->seq);
+	LNDW_PUT(header.floor, msg->floor);
+	LNDW_PUT(header.credits, msg->credits);
+	header.status = msg->status;
+	memcpy(out, &header, sizeof(header));
+	if (lndw_has_request(msg->kind)) {
+		LNDW_PUT(request.match, msg->match);
+		LNDW_PUT(request.word, msg->word);
+		LNDW_PUT(request.key, msg->key);
+		LNDW_PUT(request.bytes, msg->bytes);
+		LNDW_PUT(request.left_ms, msg->left_ms);
+		memcpy(out + HEADER_BYTES, &request, sizeof(request));
+	} else if (lndw_is_answer(msg->kind)) {
+		LNDW_PUT(answer.bytes, msg->bytes);
+		memcpy(out + HEADER_BYTES, &answer, sizeof(answer));
+	}
+}
+
+static int lndw_decode_header(const struct lndw_wire_header *header,
+			      struct lndw_msg *msg)
+{
+	unsigned int i;
+
+	if (LNDW_GET(header->magic) != LNDW_MAGIC ||
+	    header->version != LNDW_VERSION || !header->kind ||
+	    header->kind >= LNDW_KINDS)
+		return -EBADMSG;
+	for (i = 0; i < sizeof(header->reserved); i++)
+		if (header->reserved[i])
+			return -EBADMSG;
+	*msg = (struct lndw_msg){
+		.kind = (enum lndw_kind)header->kind,
+		.src_nid = LNDW_GET(header->src_nid),
+		.dst_nid = LNDW_GET(header->dst_nid),
+		.src_incarnation = LNDW_GET(header->src_incarnation),
+		.dst_incarnation = LNDW_GET(header->dst_incarnation),
+		.seq = LNDW_GET(header->seq),
+		.floor = LNDW_GET(header->floor),
+		.credits = (__u16)LNDW_GET(header->credits),
+		.status = header->status,
+	};
+	return 0;
+}
+
+/* Is the header one that its kind may have? */
+static _Bool lndw_header_is_sound(const struct lndw_msg *msg)
+{
+	__u8 statuses = lndw_is_answer(msg->kind) ? LNDW_WIRE_STATUSES
+			: msg->kind == LNDW_NACK  ? LNDW_REASONS
+						  : 1;
+
+	if (!msg->src_nid || !msg->dst_nid || !msg->src_incarnation)
+		return 0;
+	if (!msg->dst_incarnation && msg->kind != LNDW_HELLO)
+		return 0;
+	if (!msg->credits || msg->credits > LNDW_CREDITS_MAX)
+		return 0;
+	if (msg->status >= statuses)
+		return 0;
+	if (lndw_is_request(msg->kind))
+		return msg->seq >= msg->floor &&
+		       msg->seq - msg->floor < LNDW_CREDITS_MAX;
+	return lndw_is_answer(msg->kind) || !msg->seq;
+}
+
+static _Bool lndw_request_is_sound(const struct lndw_msg *msg)
+{
+	if (!msg->left_ms)
+		return 0;
+	if (msg->kind == LNDW_IMMEDIATE)
+		return !msg->key && msg->bytes <= LNDW_IMMEDIATE_MAX;
+	return msg->bytes && msg->bytes <= LNDW_BYTES_MAX;
+}
+
+int lndw_decode(const __u8 *in, __u32 bytes, struct lndw_msg *msg)
+{
+	struct lndw_wire_header header;
+	struct lndw_wire_request request;
+	struct lndw_wire_answer answer;
+	struct lndw_msg m;
+
+	if (bytes < HEADER_BYTES)
+		return -EBADMSG;
+	memcpy(&header, in, sizeof(header));
+	if (lndw_decode_header(&header, &m) || !lndw_header_is_sound(&m) ||
+	    bytes < lndw_head_bytes(m.kind))
+		return -EBADMSG;
+	if (lndw_has_request(m.kind)) {
+		memcpy(&request, in + HEADER_BYTES, sizeof(request));
+		m.match = LNDW_GET(request.match);
+		m.word = LNDW_GET(request.word);
+		m.key = LNDW_GET(request.key);
+		m.bytes = (__u32)LNDW_GET(request.bytes);
+		m.left_ms = (__u32)LNDW_GET(request.left_ms);
+		if (!lndw_request_is_sound(&m))
+			return -EBADMSG;
+	} else if (lndw_is_answer(m.kind)) {
+		memcpy(&answer, in + HEADER_BYTES, sizeof(answer));
+		m.bytes = (__u32)LNDW_GET(answer.bytes);
+		if (LNDW_GET(answer.reserved) || m.bytes > LNDW_BYTES_MAX)
+			return -EBADMSG;
+	}
+	if (bytes != lndw_message_bytes(&m) || LNDW_GET(header.bytes) != bytes)
+		return -EBADMSG;
+	*msg = m;
+	return 0;
+}
