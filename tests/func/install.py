@@ -41,8 +41,8 @@ PROGRAMS = {f"{SBIN}/brickd": "--version", f"{BIN}/brickctl": "--version",
             f"{SBIN}/kfabric-9p-bridge": "--help",
             f"{SBIN}/fence_kfbrick": "--help", f"{SBIN}/powerfail-verify": "--help",
             f"{SBIN}/powerfail-writer": "--help"}
-MODULES = {"kfabric_9p", "kfabric_core", "kfabric_loop", "kfabric_rdm", "kfabric_rds", "kfabric_tcp",
-           "kfabric_udp", "kfabric_verbs", "kfbrick"}
+MODULES = {"kfabric_9p", "kfabric_core", "kfabric_lnd", "kfabric_loop", "kfabric_rdm",
+           "kfabric_rds", "kfabric_tcp", "kfabric_udp", "kfabric_verbs", "kfbrick"}
 STUB = """#!/bin/sh
 echo "${0##*/}${1:+ $*}" >>"$CALLS"
 """

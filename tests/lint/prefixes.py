@@ -24,6 +24,8 @@ PREFIXES = {
     "kfabric/tcpwire": ("tcpw_",),
     "kfabric/rdm": ("kfir_",),
     "kfabric/rdmwire": ("rdmw_",),
+    "kfabric/lnd": ("klnd_",),
+    "kfabric/lndwire": ("lndw_",),
     "kfabric/rds": ("krds_",),
     "kfabric/udp": ("kudp_",),
     "kfabric/verbs": ("kfiv_",),
