@@ -31,6 +31,7 @@ PREFIXES = {
     "kfabric/verbs": ("kfiv_",),
     "kfabric/test/example": ("ex_",),
     "kfabric/test/fault": ("fault_", "ft_"),
+    "kfabric/test/lnd": ("lt_",),
     "kfabric/test/perf": ("lat_", "iop_"),
     "kfabric/test/selftest": ("st_",),
 }
