@@ -20,15 +20,17 @@
 #define RDMW_ADDR_BYTES	   16
 
 /* What is newer than the version: works when both ends have it. */
-#define RDMW_FEATURE_TAGS  1 /* messages with a tag */
-#define RDMW_FEATURE_RMA   2 /* remote memory */
-#define RDMW_FEATURE_CTX   4 /* messages for one of several receive contexts */
-#define RDMW_FEATURE_BARE  8 /* pieces without header, with completion data */
-#define RDMW_FEATURE_JOINT 16 /* one answer to several writes */
-#define RDMW_FEATURE_GRANT 32 /* remote memory by the device below */
-#define RDMW_FEATURES                                              \
-	(RDMW_FEATURE_TAGS | RDMW_FEATURE_RMA | RDMW_FEATURE_CTX | \
-	 RDMW_FEATURE_BARE | RDMW_FEATURE_JOINT | RDMW_FEATURE_GRANT)
+#define RDMW_FEATURE_TAGS   1 /* messages with a tag */
+#define RDMW_FEATURE_RMA    2 /* remote memory */
+#define RDMW_FEATURE_CTX    4 /* messages for one of several receive contexts */
+#define RDMW_FEATURE_BARE   8 /* pieces without header, with completion data */
+#define RDMW_FEATURE_JOINT  16 /* one answer to several writes */
+#define RDMW_FEATURE_GRANT  32 /* remote memory by the device below */
+#define RDMW_FEATURE_ATOMIC 64 /* atomic operations on remote memory */
+#define RDMW_FEATURES                                                  \
+	(RDMW_FEATURE_TAGS | RDMW_FEATURE_RMA | RDMW_FEATURE_CTX |     \
+	 RDMW_FEATURE_BARE | RDMW_FEATURE_JOINT | RDMW_FEATURE_GRANT | \
+	 RDMW_FEATURE_ATOMIC)
 /* So many bits there can be of them in all. */
 #define RDMW_FEATURE_BITS 24
 
@@ -51,6 +53,7 @@
  *	RDMW_FEATURE_GRANT
  * @RDMW_REVOKE: such a key is to be used no more
  * @RDMW_RETURN: it is not used any more
+ * @RDMW_ATOMIC: a request to do an atomic operation; RDMW_FEATURE_ATOMIC
  */
 enum rdmw_kind {
 	RDMW_HELLO = 1,
@@ -65,6 +68,7 @@ enum rdmw_kind {
 	RDMW_GRANT = 10,
 	RDMW_REVOKE = 11,
 	RDMW_RETURN = 12,
+	RDMW_ATOMIC = 13,
 };
 
 /**

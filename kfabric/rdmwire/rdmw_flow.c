@@ -66,7 +66,7 @@ static __u16 rdmw_take_owed(struct rdmw_flow *flow)
 
 static _Bool rdmw_is_request(enum rdmw_kind kind)
 {
-	return kind == RDMW_WRITE || kind == RDMW_READ;
+	return kind == RDMW_WRITE || kind == RDMW_READ || kind == RDMW_ATOMIC;
 }
 
 /* Bytes go with it. */
@@ -216,7 +216,7 @@ static enum rdmw_violation rdmw_piece_parse(const __u8 *in, __u32 bytes,
 		return RDMW_BAD_LENGTH;
 	if (in[0] != RDMW_VERSION)
 		return RDMW_BAD_VERSION;
-	if (in[AT_KIND] < RDMW_DATA || in[AT_KIND] > RDMW_RETURN)
+	if (in[AT_KIND] < RDMW_DATA || in[AT_KIND] > RDMW_ATOMIC)
 		return RDMW_BAD_KIND;
 	*piece = (struct rdmw_piece){
 		.kind = (enum rdmw_kind)in[AT_KIND],
@@ -251,6 +251,13 @@ static enum rdmw_violation rdmw_piece_parse(const __u8 *in, __u32 bytes,
 						      : RDMW_OK;
 }
 
+/* How many there are of what an answer may say. */
+static __u64 rdmw_statuses(const struct rdmw_flow *flow)
+{
+	return flow->features & RDMW_FEATURE_ATOMIC ? RDMW_STATUSES
+						    : RDMW_NO_ALIGN;
+}
+
 /* Is it one to what was asked, or to several that have nothing else to say? */
 static enum rdmw_violation rdmw_check_answer(const struct rdmw_flow *flow,
 					     const struct rdmw_piece *piece)
@@ -259,7 +266,7 @@ static enum rdmw_violation rdmw_check_answer(const struct rdmw_flow *flow,
 		return RDMW_BAD_RESERVED;
 	if (piece->tag >= flow->asked)
 		return RDMW_BAD_ASK;
-	if (piece->word >= RDMW_STATUSES ||
+	if (piece->word >= rdmw_statuses(flow) ||
 	    (piece->at && (piece->word || piece->tag)) ||
 	    (piece->word && piece->tag))
 		return RDMW_BAD_FIELD;
@@ -270,7 +277,8 @@ static enum rdmw_violation rdmw_check_answer(const struct rdmw_flow *flow,
 static enum rdmw_violation rdmw_check_first(const struct rdmw_flow *flow,
 					    const struct rdmw_piece *piece)
 {
-	if ((piece->kind == RDMW_READ || piece->kind == RDMW_GRANT) &&
+	if ((piece->kind == RDMW_READ || piece->kind == RDMW_GRANT ||
+	     piece->kind == RDMW_ATOMIC) &&
 	    !(piece->flags & RDMW_LAST))
 		return RDMW_BAD_ORDER;
 	if (piece->kind == RDMW_ANSWER)
@@ -406,6 +414,25 @@ enum rdmw_violation rdmw_flow_bare_arrived(struct rdmw_flow *flow, __u64 data,
 	return rdmw_take_data(flow, piece);
 }
 
+/* The features that something of a kind needs. */
+static __u32 rdmw_feature_of(enum rdmw_kind kind)
+{
+	switch (kind) {
+	case RDMW_WRITE:
+	case RDMW_READ:
+	case RDMW_ANSWER:
+		return RDMW_FEATURE_RMA;
+	case RDMW_GRANT:
+	case RDMW_REVOKE:
+	case RDMW_RETURN:
+		return RDMW_FEATURE_RMA | RDMW_FEATURE_GRANT;
+	case RDMW_ATOMIC:
+		return RDMW_FEATURE_RMA | RDMW_FEATURE_ATOMIC;
+	default:
+		return 0;
+	}
+}
+
 enum rdmw_violation rdmw_flow_arrived(struct rdmw_flow *flow, const __u8 *in,
 				      __u32 bytes, struct rdmw_piece *piece)
 {
@@ -418,9 +445,7 @@ enum rdmw_violation rdmw_flow_arrived(struct rdmw_flow *flow, const __u8 *in,
 	if ((piece->flags & RDMW_TAGGED) &&
 	    !(flow->features & RDMW_FEATURE_TAGS))
 		return RDMW_BAD_RESERVED;
-	if (piece->kind > RDMW_BYE && !(flow->features & RDMW_FEATURE_RMA))
-		return RDMW_BAD_KIND;
-	if (piece->kind > RDMW_ANSWER && !(flow->features & RDMW_FEATURE_GRANT))
+	if (rdmw_feature_of(piece->kind) & ~flow->features)
 		return RDMW_BAD_KIND;
 	if (piece->ctx > flow->ctx_in)
 		return RDMW_BAD_FIELD;

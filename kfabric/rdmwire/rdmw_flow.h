@@ -44,6 +44,7 @@
  * @RDMW_NO_KEY: there is no such region
  * @RDMW_NO_ACCESS: it is not for that
  * @RDMW_NO_RANGE: it does not have all of the range
+ * @RDMW_NO_ALIGN: its memory does not lie as elements must; of an atomic operation
  * @RDMW_STATUSES: how many there are
  */
 enum rdmw_status {
@@ -51,6 +52,7 @@ enum rdmw_status {
 	RDMW_NO_KEY,
 	RDMW_NO_ACCESS,
 	RDMW_NO_RANGE,
+	RDMW_NO_ALIGN,
 	RDMW_STATUSES,
 };
 
@@ -71,7 +73,7 @@ enum rdmw_status {
  * @at: first piece: bytes of the whole message, else of what came before
  * @word: with RDMW_WORD; of the first piece of an answer &enum rdmw_status; the key
  *	of a grant that is revoked or returned
- * @tag: with RDMW_TAGGED; of an answer how many more writes it is to
+ * @tag: with RDMW_TAGGED; of an answer how many more requests it is to
  */
 struct rdmw_piece {
 	enum rdmw_kind kind;
@@ -86,12 +88,12 @@ struct rdmw_piece {
 
 /**
  * struct rdmw_message - what is to be sent, without its bytes
- * @kind: RDMW_DATA, RDMW_WRITE, RDMW_READ, RDMW_ANSWER or RDMW_GRANT
+ * @kind: RDMW_DATA, RDMW_WRITE, RDMW_READ, RDMW_ATOMIC, RDMW_ANSWER or RDMW_GRANT
  * @total: how many bytes, a request's head included
  * @flags: RDMW_WORD, RDMW_TAGGED
  * @ctx: the receive context that it is for; 0 where nothing is received
  * @word: with RDMW_WORD; of an answer &enum rdmw_status
- * @tag: with RDMW_TAGGED; of an answer how many more writes it is to, with
+ * @tag: with RDMW_TAGGED; of an answer how many more requests it is to, with
  *	RDMW_FEATURE_JOINT, if it is done and has no bytes
  */
 struct rdmw_message {

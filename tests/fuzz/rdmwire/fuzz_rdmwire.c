@@ -12,6 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "rdmw_atomic.h"
 #include "rdmw_grant.h"
 
 #define BARE 14 /* of a byte in front */
@@ -119,6 +120,23 @@ static void check_head(const struct rdmw_piece *piece, const uint8_t *bytes)
 	expect(at == len);
 }
 
+/* An atomic operation is one that there is, of elements that have addresses. */
+static void check_atomic(const struct rdmw_piece *piece, const uint8_t *bytes)
+{
+	uint8_t again[RDMW_ATOMIC_MAX];
+	struct rdmw_atomic a;
+	uint32_t n;
+
+	if (rdmw_atomic_parse(piece, bytes, &a))
+		return;
+	n = rdmw_elements_bytes(&a);
+	expect(a.type < RDMW_TYPES && a.op < RDMW_OPS && n &&
+	       n <= RDMW_ELEMENTS_MAX && a.addr + n >= a.addr);
+	expect(rdmw_atomic_bytes(&a) == piece->bytes);
+	rdmw_atomic_pack(&a, again);
+	expect(!memcmp(again, bytes, piece->bytes));
+}
+
 /* A grant, and what is done with it; 0: the connection is over. */
 static int check_grant(struct rdmw_flow *flow, struct rdmw_grants *grants,
 		       const struct rdmw_piece *piece, const uint8_t *bytes,
@@ -200,7 +218,10 @@ static void messages(struct rdmw_flow *flow, const uint8_t *data, size_t size)
 		if ((piece.kind == RDMW_WRITE || piece.kind == RDMW_READ) &&
 		    (piece.flags & RDMW_FIRST))
 			check_head(&piece, data + 1 + RDMW_HEADER_BYTES);
-		if (piece.kind >= RDMW_GRANT) {
+		if (piece.kind == RDMW_ATOMIC) {
+			expect(flow->features & RDMW_FEATURE_ATOMIC);
+			check_atomic(&piece, data + 1 + RDMW_HEADER_BYTES);
+		} else if (piece.kind >= RDMW_GRANT) {
 			expect(flow->features & RDMW_FEATURE_GRANT);
 			if (!check_grant(flow, &grants, &piece,
 					 data + 1 + RDMW_HEADER_BYTES, data[0]))

@@ -10,7 +10,7 @@ import struct
 import sys
 
 DATA, CREDIT, BYE, WRITE, READ = 4, 5, 6, 7, 8
-GRANT, REVOKE, RETURN = 10, 11, 12
+GRANT, REVOKE, RETURN, ATOMIC = 10, 11, 12, 13
 FIRST, LAST, WORD, TAGGED = 1, 2, 4, 8
 # What a piece of one step, of which 25 is done, has in front: the key it has revoked.
 STEPPED = 1 << 5 | 25
@@ -51,12 +51,20 @@ def grant(key, access):
     return bytes([7 << 5 | 1]) + head + data
 
 
+def atomic(op, elements):
+    """An atomic operation on words, which comes as a grant does: its bytes are as many."""
+    data = struct.pack("<BBBBIQQ", 1, op, elements, 1, 0, 8, 7) + bytes(range(16))
+    head = struct.pack("<BBBBHHQQQ", 1, ATOMIC, FIRST | LAST, 0, len(data), 0, len(data), 0, 0)
+    assert len(data) == 40
+    return bytes([7 << 5 | 1]) + head + data
+
+
 def main():
     out = pathlib.Path(sys.argv[1])
     out.mkdir(parents=True, exist_ok=True)
     name = bytes(10) + b"\xff\xff\x7f\0\0\1" + struct.pack("<HH", 7, 0)
     hello, tags, rma, plain = (offer(1, 52, features) + name for features in (0, 1, 2, 8))
-    native = offer(1, 52, 34) + name
+    native, atomics = (offer(1, 52, features) + name for features in (34, 66))
     ctx, both = (offer(1, 52, 5 << 24 | features) + name for features in (4, 12))
     whole = [piece(DATA, FIRST | LAST | WORD, 1, STEP, word=9, then=1),
              piece(DATA, FIRST, 2, 5 * STEP, then=1), piece(DATA, LAST, 3, 2 * STEP, then=7),
@@ -75,6 +83,8 @@ def main():
              # Two, of which one is taken back and then granted again.
              "grant": native + grant(5, 3) + grant(6, 1) + piece(REVOKE, 0, 0, 0, word=5, then=1)
              + grant(5, 2) + piece(REVOKE, 0, 0, 0, word=6),
+             # Four words are added to, two compared and swapped.
+             "atomic": atomics + atomic(2, 4) + atomic(12, 2),
              # One of its own is revoked, and returned.
              "return": native + piece(DATA, FIRST | LAST, 1, STEP, then=25)
              + piece(RETURN, 0, 0, 0, word=STEPPED),

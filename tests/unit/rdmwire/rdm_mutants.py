@@ -16,6 +16,7 @@ MULTI = UNIT + "multi"
 RMA = UNIT + "rma"
 BARE = UNIT + "bare"
 GRANT = UNIT + "grant"
+ATOMIC = UNIT + "atomic"
 
 
 def mutant(kind, file, old, new, noticed_by):
@@ -69,7 +70,7 @@ RDM_MUTANTS = {
     "rdm-a-tag-needs-no-feature": mutant(
         "features", "rdmw_flow.c", "!(flow->features & RDMW_FEATURE_TAGS)", "0", FLOW),
     "rdm-memory-needs-no-feature": mutant(
-        "features", "rdmw_flow.c", "!(flow->features & RDMW_FEATURE_RMA)", "0", RMA),
+        "features", "rdmw_flow.c", "return RDMW_FEATURE_RMA;", "return 0;", RMA),
     "rdm-a-context-needs-no-feature": mutant(
         "features", "rdmw_flow.c", "if (!(flow->features & RDMW_FEATURE_CTX))", "if (0)", FLOW),
     "rdm-contexts-are-told-without-their-feature": mutant(
@@ -153,7 +154,7 @@ RDM_MUTANTS = {
     "rdm-we-ask-without-end": mutant(
         "requests", "rdmw_flow.c", "flow->asked == RDMW_ASKED_MAX", "0", RMA),
     "rdm-an-unknown-status": mutant(
-        "requests", "rdmw_flow.c", "piece->word >= RDMW_STATUSES ||", "", RMA),
+        "requests", "rdmw_flow.c", "piece->word >= rdmw_statuses(flow) ||", "", RMA),
     "rdm-a-failure-with-bytes": mutant(
         "requests", "rdmw_flow.c", "(piece->at && (piece->word || piece->tag))",
         "(piece->at && piece->tag)", RMA),
@@ -181,7 +182,8 @@ RDM_MUTANTS = {
         "requests", "rdmw_rma.c", "if (*len > r->len - at)", "if (0)", RMA),
     # Grants.
     "rdm-grants-need-no-feature": mutant(
-        "grants", "rdmw_flow.c", "!(flow->features & RDMW_FEATURE_GRANT)", "0", GRANT),
+        "grants", "rdmw_flow.c", "RDMW_FEATURE_RMA | RDMW_FEATURE_GRANT", "RDMW_FEATURE_RMA",
+        GRANT),
     "rdm-a-grant-in-pieces": mutant(
         "grants", "rdmw_flow.c", "piece->kind == RDMW_READ || piece->kind == RDMW_GRANT",
         "piece->kind == RDMW_READ", GRANT),
@@ -214,6 +216,46 @@ RDM_MUTANTS = {
         "grants", "rdmw_grant.c", "grant->is_revoked || ", "", GRANT),
     "rdm-what-is-used-is-returned": mutant(
         "grants", "rdmw_grant.c", "if (grant && grant->users)", "if (0)", GRANT),
+    # Atomic operations.
+    "rdm-atomics-need-no-feature": mutant(
+        "atomics", "rdmw_flow.c", "RDMW_FEATURE_RMA | RDMW_FEATURE_ATOMIC", "RDMW_FEATURE_RMA",
+        ATOMIC),
+    "rdm-an-atomic-in-pieces": mutant(
+        "atomics", "rdmw_flow.c", " ||\n\t     piece->kind == RDMW_ATOMIC)", ")", ATOMIC),
+    "rdm-an-atomic-is-no-request": mutant(
+        "atomics", "rdmw_flow.c", " || kind == RDMW_ATOMIC;", ";", ATOMIC),
+    "rdm-a-status-of-atomics-needs-no-feature": mutant(
+        "atomics", "rdmw_flow.c", "flow->features & RDMW_FEATURE_ATOMIC ? RDMW_STATUSES",
+        "1 ? RDMW_STATUSES", ATOMIC),
+    "rdm-an-unknown-type": mutant(
+        "atomics", "rdmw_atomic.c", "in[AT_TYPE] >= RDMW_TYPES || ", "", ATOMIC),
+    "rdm-an-unknown-operation": mutant(
+        "atomics", "rdmw_atomic.c", "in[AT_OP] >= RDMW_OPS ||", "", ATOMIC),
+    "rdm-no-element": mutant(
+        "atomics", "rdmw_atomic.c", "!in[AT_COUNT] || ", "", ATOMIC),
+    "rdm-elements-without-end": mutant(
+        "atomics", "rdmw_atomic.c",
+        "in[AT_COUNT] > RDMW_ELEMENTS_MAX / rdmw_element_bytes(in[AT_TYPE])", "0", ATOMIC),
+    "rdm-another-kind-of-result": mutant(
+        "atomics", "rdmw_atomic.c", " || in[AT_RESULT] > 1 ||", " ||", ATOMIC),
+    "rdm-a-comparison-without-a-result": mutant(
+        "atomics", "rdmw_atomic.c", " && in[AT_OP] < RDMW_OP_COMPARES", "", ATOMIC),
+    "rdm-a-read-without-a-result": mutant(
+        "atomics", "rdmw_atomic.c", "(in[AT_OP] != RDMW_OP_READ && ", "(", ATOMIC),
+    "rdm-something-in-the-room-of-an-atomic": mutant(
+        "atomics", "rdmw_atomic.c", "if (!rdmw_is_zero(in + AT_ROOM, ROOM_BYTES))", "if (0)",
+        ATOMIC),
+    "rdm-an-element-askew": mutant(
+        "atomics", "rdmw_atomic.c",
+        "(a->addr & (rdmw_element_bytes(a->type) - 1)) ||", "", ATOMIC),
+    "rdm-elements-go-round": mutant(
+        "atomics", "rdmw_atomic.c", " ||\n\t    a->addr + n < a->addr)", ")", ATOMIC),
+    "rdm-an-atomic-of-another-length": mutant(
+        "atomics", "rdmw_atomic.c", "if (piece->bytes != rdmw_atomic_bytes(a))", "if (0)",
+        ATOMIC),
+    "rdm-an-atomic-shorter-than-its-head": mutant(
+        "atomics", "rdmw_atomic.c", "if (piece->bytes < RDMW_ATOMIC_HEAD_BYTES)", "if (0)",
+        ATOMIC),
     # Who connects.
     "rdm-a-request-that-was-given-up-lives": mutant(
         "connecting", "rdmw_cm.c", "if (is_known && offer->serial < peer->floor)", "if (0)",

@@ -304,7 +304,7 @@ struct hostile {
 
 static const struct hostile hostiles[] = {
 	{ "another version", 0, 2, RDMW_BAD_VERSION },
-	{ "an unknown kind", 1, 13, RDMW_BAD_KIND },
+	{ "an unknown kind", 1, 14, RDMW_BAD_KIND },
 	{ "a kind that is past", 1, RDMW_HELLO, RDMW_BAD_KIND },
 	{ "an unknown flag", 2, RDMW_FIRST | RDMW_LAST | 16,
 	  RDMW_BAD_RESERVED },

@@ -302,7 +302,7 @@ static void test_the_feature_is_needed(void **state)
 	rdmw_flow_return(&a, wire);
 	assert_int_equal(rdmw_flow_arrived(&b, wire, sizeof(wire), &piece),
 			 RDMW_BAD_KIND);
-	wire[1] = RDMW_RETURN + 1;
+	wire[1] = RDMW_ATOMIC + 1;
 	pair(&a, &b);
 	assert_int_equal(rdmw_flow_arrived(&b, wire, sizeof(wire), &piece),
 			 RDMW_BAD_KIND);
