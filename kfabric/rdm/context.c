@@ -240,6 +240,7 @@ static const struct kfi_ep_ops kfir_ctx_ops = {
 	.msg = &kfi_post_msg_ops,
 	.rma = &kfi_post_rma_ops,
 	.tagged = &kfi_post_tagged_ops,
+	.atomic = &kfi_post_atomic_ops,
 };
 
 /* The endpoint may have died meanwhile. */

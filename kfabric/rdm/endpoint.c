@@ -106,6 +106,7 @@ static const struct kfi_ep_ops kfir_ep_ops = {
 	.msg = &kfi_post_msg_ops,
 	.rma = &kfi_post_rma_ops,
 	.tagged = &kfi_post_tagged_ops,
+	.atomic = &kfi_post_atomic_ops,
 };
 
 static const struct kfi_ep_ops kfir_sep_ep_ops = {

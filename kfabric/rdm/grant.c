@@ -89,7 +89,8 @@ static int kfir_grant_open(struct kfir_grant *g)
 	struct fid_domain *inner = kfir_domain_of(g->conn->ep)->inner;
 	/* Nobody guesses it, where it is not the device that chooses. */
 	const struct fi_mr_attr attr = { .buf = like->buf,
-					 .access = like->access,
+					 /* Atomic operations are requests. */
+					 .access = like->access & ~FI_ATOMIC,
 					 .iova = kfir_grant_addr(&like->buf),
 					 .requested_key = get_random_u64() };
 	struct fid_mr *mr;

@@ -86,11 +86,12 @@ static int kfir_info_outer(struct fi_info *info, const struct fi_info *hints)
 	const struct fi_ep_attr none = {};
 	const struct fi_ep_attr *wish =
 		hints && hints->ep_attr ? hints->ep_attr : &none;
-	const u64 tx = FI_MSG | FI_TAGGED | FI_RMA | FI_SEND | FI_READ |
-		       FI_WRITE | FI_NAMED_RX_CTX;
-	const u64 rx = FI_MSG | FI_TAGGED | FI_RMA | FI_REMOTE_READ |
-		       FI_REMOTE_WRITE | FI_RECV | FI_SOURCE | FI_MULTI_RECV |
-		       FI_TAGGED_MULTI_RECV | kfir_directed(hints);
+	const u64 tx = FI_MSG | FI_TAGGED | FI_RMA | FI_ATOMIC | FI_SEND |
+		       FI_READ | FI_WRITE | FI_NAMED_RX_CTX;
+	const u64 rx = FI_MSG | FI_TAGGED | FI_RMA | FI_ATOMIC |
+		       FI_REMOTE_READ | FI_REMOTE_WRITE | FI_RECV | FI_SOURCE |
+		       FI_MULTI_RECV | FI_TAGGED_MULTI_RECV |
+		       kfir_directed(hints);
 	char *domain = info->domain_attr->name;
 	int ret = kfi_layer_name(info, &kfir_prov);
 

@@ -46,6 +46,7 @@ static const struct fi_ops_domain kfir_domain_ops = {
 	.mr_regattr = kfir_mr_regattr,
 	.av_open = kfi_plain_av_open,
 	.scalable_ep = kfir_scalable_ep,
+	.query_atomic = kfi_query_atomic_all,
 };
 
 static int kfir_open_inner_domain(struct kfir_domain *d,

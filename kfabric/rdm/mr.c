@@ -65,7 +65,7 @@ int kfir_mr_regattr(struct fid_domain *domain, const struct fi_mr_attr *attr,
 	return 0;
 }
 
-/* What a peer is told of a lookup that failed. */
+/* What a peer is told of what cannot be done with a region. */
 static enum rdmw_status kfir_status_of(long err)
 {
 	switch (err) {
@@ -73,6 +73,8 @@ static enum rdmw_status kfir_status_of(long err)
 		return RDMW_NO_ACCESS;
 	case -ERANGE:
 		return RDMW_NO_RANGE;
+	case -EINVAL:
+		return RDMW_NO_ALIGN;
 	default:
 		return RDMW_NO_KEY;
 	}
@@ -147,4 +149,22 @@ enum rdmw_status kfir_mr_move(struct kfir_domain *d,
 	}
 	read_unlock_bh(&d->mr_lock);
 	return status;
+}
+
+/* The elements are the peer's to change, and change: each at once, and here alone. */
+enum rdmw_status kfir_mr_change(struct kfir_domain *d,
+				const struct rdmw_range *range,
+				const struct kfi_atomic *atomic, void *result)
+{
+	struct kfi_table_mr *m;
+	long ret;
+
+	read_lock_bh(&d->mr_lock);
+	m = kfir_mr_find(d, range, FI_ATOMIC);
+	ret = PTR_ERR_OR_ZERO(m);
+	if (!ret)
+		ret = kfi_atomic_apply(atomic, &m->attr.buf,
+				       range->addr - m->mr.iova, result);
+	read_unlock_bh(&d->mr_lock);
+	return ret ? kfir_status_of(ret) : RDMW_DONE;
 }

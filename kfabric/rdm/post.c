@@ -62,7 +62,7 @@ static int kfir_queue(struct kfi_post_ep *post, struct kfi_op *base)
 	if (base->type == KFI_OP_RECV && op->to_ctx)
 		return -EINVAL;
 	/* Without data nothing of remote memory is received. */
-	if (kfir_is_rma(op) && !(base->flags & FI_REMOTE_CQ_DATA))
+	if (kfir_is_request(op) && !(base->flags & FI_REMOTE_CQ_DATA))
 		op->to_ctx = 0;
 	/* A message is there when the peer's NIC has it; what is written is placed. */
 	if (base->type == KFI_OP_SEND && (base->flags & FI_DELIVERY_COMPLETE))

@@ -37,6 +37,7 @@
 #include <kfabric/kfi_post.h>
 #include <kfabric/kfi_scalable.h>
 
+#include "../rdmwire/rdmw_atomic.h"
 #include "../rdmwire/rdmw_cm.h"
 #include "../rdmwire/rdmw_flow.h"
 #include "../rdmwire/rdmw_grant.h"
@@ -158,13 +159,16 @@ struct kfir_slot {
 
 /* What the peer asks for. */
 struct kfir_request {
-	struct rdmw_head head;
-	u64 len; /* of its ranges */
+	union {
+		struct rdmw_head head;
+		u8 result[RDMW_ELEMENTS_MAX]; /* of an atomic one, as on the wire */
+	};
+	u64 len; /* of its ranges, or of the result */
 	u64 moved; /* bytes: placed, then of the answer */
 	u64 word; /* for the completion of a receive */
 	u8 ctx; /* that has the receive */
 	bool has_word;
-	bool is_read;
+	enum rdmw_kind kind;
 	enum rdmw_status status;
 };
 
@@ -399,6 +403,18 @@ static inline bool kfir_is_rma(const struct kfir_op *op)
 	return op->base.type == KFI_OP_READ || op->base.type == KFI_OP_WRITE;
 }
 
+static inline bool kfir_is_atomic(const struct kfir_op *op)
+{
+	return op->base.type == KFI_OP_ATOMIC ||
+	       op->base.type == KFI_OP_FETCH_ATOMIC;
+}
+
+/* The peer's engine answers to it, unless the device below does it. */
+static inline bool kfir_is_request(const struct kfir_op *op)
+{
+	return kfir_is_rma(op) || kfir_is_atomic(op);
+}
+
 static inline struct kfir_domain *to_kfir_domain(struct fid_domain *domain)
 {
 	return container_of(domain, struct kfir_domain, domain);
@@ -540,6 +556,18 @@ enum rdmw_status kfir_mr_check(struct kfir_domain *d,
 enum rdmw_status kfir_mr_move(struct kfir_domain *d,
 			      const struct rdmw_head *head, u64 at, u64 access,
 			      u8 *bytes, u64 len);
+
+enum rdmw_status kfir_mr_change(struct kfir_domain *d,
+				const struct rdmw_range *range,
+				const struct kfi_atomic *atomic, void *result);
+
+/* atomic.c */
+u32 kfir_atomic_bytes(const struct kfir_op *op);
+void kfir_atomic_pack(const struct kfir_op *op, u8 *to);
+void kfir_atomic_result(const struct kfir_op *op, const u8 *bytes);
+enum rdmw_violation kfir_atomic_do(struct kfir_domain *d,
+				   const struct rdmw_piece *piece,
+				   const u8 *bytes, struct kfir_request *req);
 
 /* rma.c */
 void kfir_ask(struct kfir_conn *conn, struct kfir_op *op);

@@ -33,6 +33,18 @@ static bool kfir_takes_credit(const struct kfir_slot *slot)
 	}
 }
 
+static bool kfir_is_about_grants(const struct kfir_slot *slot)
+{
+	switch (slot->piece.kind) {
+	case RDMW_GRANT:
+	case RDMW_REVOKE:
+	case RDMW_RETURN:
+		return true;
+	default:
+		return false;
+	}
+}
+
 /* A buffer is free again; its credit goes back when it can take a piece. */
 void kfir_repost(struct kfir_slot *slot)
 {
@@ -112,7 +124,7 @@ static void kfir_take_piece(struct kfir_slot *slot)
 	kfir_stir(conn);
 	if (slot->piece.credits)
 		conn->moved = jiffies;
-	if (slot->piece.kind >= RDMW_GRANT)
+	if (kfir_is_about_grants(slot))
 		kfir_take_grant(conn, slot);
 	else if (kfir_takes_credit(slot)) {
 		slot->shown = 0;

@@ -24,24 +24,27 @@ static void kfir_request_begin(struct kfir_conn *conn,
 {
 	const struct rdmw_piece *piece = &slot->piece;
 	struct kfir_request *req = kfir_request_at(conn, conn->nr_requests);
+	struct kfir_domain *d = kfir_domain_of(conn->ep);
+	const u8 *bytes = slot->bytes + RDMW_HEADER_BYTES;
 	u64 access =
 		piece->kind == RDMW_READ ? FI_REMOTE_READ : FI_REMOTE_WRITE;
 	enum rdmw_violation bad;
 
 	memset(req, 0, sizeof(*req));
-	bad = rdmw_head_parse(piece, slot->bytes + RDMW_HEADER_BYTES,
-			      &req->head, &req->len);
-	if (bad) {
+	req->kind = piece->kind;
+	if (piece->kind == RDMW_ATOMIC)
+		bad = kfir_atomic_do(d, piece, bytes, req);
+	else
+		bad = rdmw_head_parse(piece, bytes, &req->head, &req->len);
+	if (bad)
 		kfir_conn_violated(conn, bad);
+	if (bad || piece->kind == RDMW_ATOMIC)
 		return;
-	}
-	req->is_read = piece->kind == RDMW_READ;
 	req->word = piece->word;
 	req->ctx = piece->ctx;
 	req->has_word = piece->flags & RDMW_WORD;
 	/* All ranges are checked before the first byte is placed. */
-	req->status =
-		kfir_mr_check(kfir_domain_of(conn->ep), &req->head, access);
+	req->status = kfir_mr_check(d, &req->head, access);
 	if (req->status == RDMW_DONE)
 		kfir_grant_hint(conn, req->head.ranges[0].key);
 }
@@ -55,16 +58,19 @@ static bool kfir_request_piece(struct kfir_conn *conn, struct kfir_slot *slot)
 	struct kfir_request *req = kfir_request_at(conn, conn->nr_requests);
 	struct rdmw_piece *piece = &slot->piece;
 	u8 *bytes = kfir_slot_data(slot);
-	u64 len = piece->bytes;
+	u64 len = piece->bytes, head;
 
 	if (piece->flags & RDMW_FIRST) {
 		kfir_request_begin(conn, slot);
 		if (conn->broken && conn->why == EPROTO)
 			return false;
-		bytes += RDMW_HEAD_BYTES(req->head.count);
-		len -= RDMW_HEAD_BYTES(req->head.count);
+		head = req->kind == RDMW_ATOMIC
+			       ? len
+			       : RDMW_HEAD_BYTES(req->head.count);
+		bytes += head;
+		len -= head;
 	}
-	if (!req->is_read && req->status == RDMW_DONE)
+	if (req->kind == RDMW_WRITE && req->status == RDMW_DONE)
 		req->status =
 			kfir_mr_move(kfir_domain_of(conn->ep), &req->head,
 				     req->moved, FI_REMOTE_WRITE, bytes, len);
@@ -89,12 +95,20 @@ static bool kfir_request_piece(struct kfir_conn *conn, struct kfir_slot *slot)
 
 /* ---- our answers ------------------------------------------------------------- */
 
-static bool kfir_is_written(const struct kfir_request *req)
+/* Bytes of the answer to what is done. */
+static u64 kfir_answer_bytes(const struct kfir_request *req)
 {
-	return !req->is_read && req->status == RDMW_DONE;
+	return req->kind == RDMW_WRITE ? 0 : req->len;
 }
 
-/* How many more writes behind the first request have the same answer. */
+/* Is there nothing to be said but that it is done? */
+static bool kfir_is_written(const struct kfir_request *req)
+{
+	return req->status == RDMW_DONE && req->kind != RDMW_READ &&
+	       !kfir_answer_bytes(req);
+}
+
+/* How many more such behind the first request have the same answer. */
 static unsigned int kfir_joint(struct kfir_conn *conn)
 {
 	unsigned int n = 0;
@@ -145,8 +159,10 @@ static int kfir_answer_piece(struct kfir_conn *conn)
 	slot = room ? kfir_slot_get(conn) : NULL;
 	if (!slot)
 		return -FI_EAGAIN;
-	n = req->is_read ? min_t(u64, room, req->len - req->moved) : 0;
-	if (req->is_read && req->status == RDMW_DONE)
+	n = min_t(u64, room, kfir_answer_bytes(req) - req->moved);
+	if (req->kind == RDMW_ATOMIC)
+		memcpy(slot->bytes + RDMW_HEADER_BYTES, req->result, n);
+	else if (req->kind == RDMW_READ && req->status == RDMW_DONE)
 		req->status = kfir_mr_move(kfir_domain_of(conn->ep), &req->head,
 					   req->moved, FI_REMOTE_READ,
 					   slot->bytes + RDMW_HEADER_BYTES, n);
@@ -160,8 +176,8 @@ static int kfir_answer_piece(struct kfir_conn *conn)
 		}
 	}
 	message.word = req->status;
-	if (req->is_read && req->status == RDMW_DONE)
-		message.total = req->len;
+	if (req->status == RDMW_DONE)
+		message.total = kfir_answer_bytes(req);
 	message.tag = kfir_joint(conn);
 	rdmw_flow_data(&flow, &message, req->moved, n, slot->bytes);
 	buf = fi_buf_linear(slot->bytes, RDMW_HEADER_BYTES + n);
@@ -226,6 +242,8 @@ static int kfir_error_of_status(u64 status)
 		return ENOENT;
 	case RDMW_NO_ACCESS:
 		return EPERM;
+	case RDMW_NO_ALIGN:
+		return EINVAL;
 	default:
 		return ERANGE;
 	}
@@ -234,9 +252,23 @@ static int kfir_error_of_status(u64 status)
 /* How many bytes an operation is answered with. */
 static size_t kfir_answer_due(const struct kfir_op *op, u64 status)
 {
-	if (op->base.type != KFI_OP_READ || status != RDMW_DONE)
+	if (op->base.type == KFI_OP_WRITE || status != RDMW_DONE)
 		return 0;
 	return op->base.buf.len;
+}
+
+/* It is one piece. False: it breaks the rules. */
+static bool kfir_atomic_answered(struct kfir_op *op,
+				 const struct rdmw_piece *piece,
+				 const u8 *bytes)
+{
+	const size_t due = kfir_answer_due(op, op->status);
+
+	if (piece->bytes != due)
+		return false;
+	if (due)
+		kfir_atomic_result(op, bytes);
+	return true;
 }
 
 /* Bytes that were asked for, or why there are none. False: it breaks the rules. */
@@ -249,9 +281,12 @@ static bool kfir_answer_taken(struct kfir_op *op,
 	if (piece->flags & RDMW_FIRST) {
 		op->status = piece->word;
 		op->answered_bytes = 0;
-		if (piece->at != kfir_answer_due(op, op->status))
+		if (piece->at != kfir_answer_due(op, op->status) ||
+		    (op->status == RDMW_NO_ALIGN && !kfir_is_atomic(op)))
 			return false;
 	}
+	if (kfir_is_atomic(op))
+		return kfir_atomic_answered(op, piece, bytes);
 	kfi_buf_start(&src, &from);
 	kfi_buf_start(&dst, &op->base.buf);
 	kfi_buf_advance(&dst, op->answered_bytes);

@@ -67,23 +67,30 @@ int kfir_slot_send(struct kfir_slot *slot, const struct fi_buf *buf,
 
 /* ---- messages ---------------------------------------------------------- */
 
+/* What a request begins with; of an atomic operation there is nothing else. */
 static size_t kfir_head_bytes(const struct kfir_op *op)
 {
+	if (kfir_is_atomic(op))
+		return kfir_atomic_bytes(op);
 	return kfir_is_rma(op) ? RDMW_HEAD_BYTES(op->base.rma_count) : 0;
 }
 
 static struct rdmw_message kfir_message_of(const struct kfir_op *op)
 {
-	static const enum rdmw_kind kinds[] = { [KFI_OP_SEND] = RDMW_DATA,
-						[KFI_OP_READ] = RDMW_READ,
-						[KFI_OP_WRITE] = RDMW_WRITE };
+	static const enum rdmw_kind kinds[] = {
+		[KFI_OP_SEND] = RDMW_DATA,
+		[KFI_OP_READ] = RDMW_READ,
+		[KFI_OP_WRITE] = RDMW_WRITE,
+		[KFI_OP_ATOMIC] = RDMW_ATOMIC,
+		[KFI_OP_FETCH_ATOMIC] = RDMW_ATOMIC,
+	};
 	struct rdmw_message message = { .kind = kinds[op->base.type],
 					.total = kfir_head_bytes(op),
 					.ctx = op->to_ctx,
 					.word = op->base.data,
 					.tag = op->base.tag };
 
-	if (op->base.type != KFI_OP_READ)
+	if (op->base.type == KFI_OP_SEND || op->base.type == KFI_OP_WRITE)
 		message.total += op->base.buf.len;
 	if (op->base.flags & FI_REMOTE_CQ_DATA)
 		message.flags |= RDMW_WORD;
@@ -92,18 +99,22 @@ static struct rdmw_message kfir_message_of(const struct kfir_op *op)
 	return message;
 }
 
-static size_t kfir_pack_head(const struct kfir_op *op, u8 *to)
+static void kfir_pack_head(const struct kfir_op *op, u8 *to)
 {
 	struct rdmw_head head = { .count = op->base.rma_count };
 	u32 i;
 
+	if (kfir_is_atomic(op)) {
+		kfir_atomic_pack(op, to);
+		return;
+	}
 	for (i = 0; i < head.count; i++)
 		head.ranges[i] = (struct rdmw_range){
 			.addr = op->base.rma[i].addr,
 			.len = op->base.rma[i].len,
 			.key = op->base.rma[i].key,
 		};
-	return rdmw_head_pack(&head, to);
+	rdmw_head_pack(&head, to);
 }
 
 /* Bytes of an operation's buffer. */
@@ -194,7 +205,7 @@ static int kfir_send_piece(struct kfir_conn *conn, struct kfir_op *op)
 	int ret;
 
 	/* An answer that has come has its place until it is taken. */
-	if (kfir_is_rma(op) && conn->nr_asked == RDMW_ASKED_MAX)
+	if (kfir_is_request(op) && conn->nr_asked == RDMW_ASKED_MAX)
 		return -FI_EAGAIN;
 	/* What is 4 KiB for the upper layer is so for the one below. */
 	if (!op->moved)
@@ -222,7 +233,7 @@ static int kfir_send_piece(struct kfir_conn *conn, struct kfir_op *op)
 	op->pieces++;
 	op->flying++;
 	op->whole = op->moved == message.total;
-	if (op->whole && kfir_is_rma(op))
+	if (op->whole && kfir_is_request(op))
 		kfir_ask(conn, op);
 	return 0;
 }
@@ -243,7 +254,8 @@ static int kfir_refusal(const struct kfir_conn *conn, const struct kfir_op *op)
 	u32 features = conn->flow.features;
 
 	if ((op->base.is_tagged && !(features & RDMW_FEATURE_TAGS)) ||
-	    (kfir_is_rma(op) && !(features & RDMW_FEATURE_RMA)) ||
+	    (kfir_is_request(op) && !(features & RDMW_FEATURE_RMA)) ||
+	    (kfir_is_atomic(op) && !(features & RDMW_FEATURE_ATOMIC)) ||
 	    (op->to_ctx && !(features & RDMW_FEATURE_CTX)))
 		return FI_EOPNOTSUPP;
 	return op->to_ctx > conn->flow.ctx_out ? FI_EADDRNOTAVAIL : 0;
@@ -388,7 +400,7 @@ void kfir_sent(struct kfir_slot *slot)
 	kfir_stir(conn);
 	if (!op || --op->flying || !op->whole)
 		return;
-	if (!kfir_is_rma(op))
+	if (!kfir_is_request(op))
 		kfir_finish(op, 0, 0);
 	else if (op->is_answered || op->native)
 		kfir_rma_finish(op);
