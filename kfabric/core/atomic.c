@@ -139,8 +139,12 @@ static bool kfi_is_signed(enum fi_datatype datatype)
 	return datatype == FI_INT32 || datatype == FI_INT64;
 }
 
-/* What an element becomes, of which it has bits enough: t by b, compared with c. */
-static u64 kfi_atomic_value(const struct kfi_atomic *a, u64 t, u64 b, u64 c)
+/*
+ * What an element becomes, of which it has bits enough: t by b, compared with c. On its
+ * own, so that a test can have others come between it and the change.
+ */
+static noinline __noclone u64 kfi_atomic_value(const struct kfi_atomic *a,
+					       u64 t, u64 b, u64 c)
 {
 	bool is_signed = kfi_is_signed(a->datatype);
 	bool t_less_b = is_signed ? (s64)t < (s64)b : t < b;

@@ -95,6 +95,7 @@ static const struct st_group st_rdm_groups[] = {
 	{ "directed", st_test_rdm_directed, .layer = true },
 	{ "multi", st_test_rdm_multi, .layer = true },
 	{ "rma", st_test_rdm_rma, .layer = true },
+	{ "atomic", st_test_rdm_atomic, .layer = true },
 	{ "scalable", st_test_rdm_scalable, .layer = true },
 	{ "cancel", st_test_rdm_cancel },
 	{ "peer", st_test_rdm_peer },

@@ -13,6 +13,7 @@
 #include <linux/seq_file.h>
 #include <linux/types.h>
 
+#include <kfabric/fi_atomic.h>
 #include <kfabric/fi_av.h>
 #include <kfabric/fi_cntr.h>
 #include <kfabric/fi_scalable.h>
@@ -305,6 +306,29 @@ struct st_load *st_load_start(struct st *st);
 bool st_load_goes_on(struct st_load *load);
 void st_load_stop(struct st_load *load, unsigned int rounds);
 
+/* ---- t_atomic.c ---- */
+
+#define ST_ATOMIC_AT	 64 /* of a region in its memory */
+#define ST_ATOMIC_REGION 4096
+
+/* Who does atomic operations, on which region. */
+struct st_atomic {
+	struct st *st;
+	struct st_pair p; /* of connected endpoints */
+	struct fid_ep *ep;
+	struct fid_cq *cq;
+	fi_addr_t to;
+	struct st_op *op;
+	u8 *memory; /* ST_ATOMIC_AT before the region, and one region behind it */
+	struct fid_mr *mr;
+	u64 key;
+	u64 operand[8], compare[8], result[8];
+};
+
+int st_atomic_do(struct st_atomic *a, enum fi_datatype type, enum fi_op op,
+		 u64 kind, size_t count, u64 offset);
+void st_atomic_suite(struct st_atomic *a);
+
 /* ---- beside.c ---- */
 
 void st_beside_start(struct st *st, const char *names);
@@ -344,6 +368,7 @@ void st_test_rdm_directed(struct st *st);
 void st_test_rdm_multi(struct st *st);
 void st_test_rdm_rma(struct st *st);
 void st_test_rdm_scalable(struct st *st);
+void st_test_rdm_atomic(struct st *st);
 void st_test_rdm_cancel(struct st *st);
 void st_test_rdm_peer(struct st *st);
 void st_test_rdm_hostile(struct st *st);

@@ -9,27 +9,16 @@
 #include <linux/slab.h>
 #include <linux/string.h>
 
-#include <kfabric/fi_atomic.h>
-
 #include "st.h"
 
-#define REGION	   4096
-#define AT	   64 /* of the region in its memory; a multiple of every size */
+#define REGION	   ST_ATOMIC_REGION
+#define AT	   ST_ATOMIC_AT
 #define WORKERS	   3
 #define PER_WORKER 200
+#define MOST	   (1 << 20) /* that the owner adds as well */
 #define ALL_ACCESS (FI_REMOTE_READ | FI_REMOTE_WRITE | FI_ATOMIC)
 
-struct atomic_test {
-	struct st *st;
-	struct st_pair p;
-	struct st_op *op;
-	u8 *memory; /* AT before the region */
-	struct fid_mr *mr;
-	u64 key;
-	u64 operand[8], compare[8], result[8];
-};
-
-static int st_atomic_open(struct atomic_test *a, struct st *st, u64 access)
+static int st_atomic_open(struct st_atomic *a, struct st *st, u64 access)
 {
 	struct fi_buf buf;
 	int ret;
@@ -38,6 +27,9 @@ static int st_atomic_open(struct atomic_test *a, struct st *st, u64 access)
 	a->op = st_op_new(st);
 	a->memory = kzalloc(AT + 2 * REGION, GFP_KERNEL);
 	ret = st_pair_open(&a->p, st, NULL);
+	a->ep = a->p.a;
+	a->cq = a->p.acq;
+	a->to = FI_ADDR_UNSPEC;
 	if (!CHECK(st, a->op && a->memory, "there is memory") ||
 	    !CHECK_EQ(st, ret, 0, "a pair connects for atomic operations"))
 		return -ENOMEM;
@@ -48,7 +40,7 @@ static int st_atomic_open(struct atomic_test *a, struct st *st, u64 access)
 	return ret;
 }
 
-static void st_atomic_close(struct atomic_test *a)
+static void st_atomic_close(struct st_atomic *a)
 {
 	if (a->mr)
 		fi_close(&a->mr->fid);
@@ -57,32 +49,32 @@ static void st_atomic_close(struct atomic_test *a)
 	kfree(a->memory);
 }
 
-static void *st_atomic_at(struct atomic_test *a, u64 offset)
+static void *st_atomic_at(struct st_atomic *a, u64 offset)
 {
 	return a->memory + AT + offset;
 }
 
 /* Without a result, with one, or with something to compare as well. */
-static int st_atomic_do(struct atomic_test *a, enum fi_datatype type,
-			enum fi_op op, u64 kind, size_t count, u64 offset)
+int st_atomic_do(struct st_atomic *a, enum fi_datatype type, enum fi_op op,
+		 u64 kind, size_t count, u64 offset)
 {
 	u64 addr = a->mr ? st_mr_addr(a->mr, offset) : offset;
-	struct fid_ep *ep = a->p.a;
+	struct fid_ep *ep = a->ep;
 	ssize_t ret;
 
 	st_op_reset(a->op);
 	if (kind == FI_COMPARE_ATOMIC)
 		ret = fi_compare_atomic(ep, a->operand, count, NULL, a->compare,
-					NULL, a->result, NULL, FI_ADDR_UNSPEC,
-					addr, a->key, type, op, &a->op->ctx);
+					NULL, a->result, NULL, a->to, addr,
+					a->key, type, op, &a->op->ctx);
 	else if (kind == FI_FETCH_ATOMIC)
 		ret = fi_fetch_atomic(ep, a->operand, count, NULL, a->result,
-				      NULL, FI_ADDR_UNSPEC, addr, a->key, type,
-				      op, &a->op->ctx);
+				      NULL, a->to, addr, a->key, type, op,
+				      &a->op->ctx);
 	else
-		ret = fi_atomic(ep, a->operand, count, NULL, FI_ADDR_UNSPEC,
-				addr, a->key, type, op, &a->op->ctx);
-	return st_op_result(a->p.acq, a->op, ret);
+		ret = fi_atomic(ep, a->operand, count, NULL, a->to, addr,
+				a->key, type, op, &a->op->ctx);
+	return st_op_result(a->cq, a->op, ret);
 }
 
 /* ---- what they do --------------------------------------------------------------- */
@@ -176,7 +168,7 @@ static bool st_atomic_is(const void *array, size_t i, size_t size, s64 value)
 }
 
 /* All elements that go in one operation, between two that it leaves alone. */
-static bool st_atomic_row_ok(struct atomic_test *a,
+static bool st_atomic_row_ok(struct st_atomic *a,
 			     const struct st_atomic_row *row, enum fi_op op,
 			     u64 kind, const struct fi_atomic_attr *can)
 {
@@ -204,7 +196,7 @@ static bool st_atomic_row_ok(struct atomic_test *a,
 				  sizeof(a->result) - n * size));
 }
 
-static noinline_for_stack void st_atomic_all(struct atomic_test *a)
+static noinline_for_stack void st_atomic_all(struct st_atomic *a)
 {
 	static const u64 kinds[] = { 0, FI_FETCH_ATOMIC, FI_COMPARE_ATOMIC };
 	struct fi_atomic_attr can;
@@ -234,11 +226,12 @@ static noinline_for_stack void st_atomic_all(struct atomic_test *a)
 }
 
 /* What is said to be there is, and all else is refused. */
-static noinline_for_stack void st_atomic_valid(struct atomic_test *a)
+static noinline_for_stack void st_atomic_valid(struct st_atomic *a)
 {
 	struct st *st = a->st;
-	bool is_loop = st->info->ep_attr->protocol == FI_PROTO_LOOP;
-	struct fid_ep *ep = a->p.a;
+	u32 proto = st->info->ep_attr->protocol;
+	bool in_software = proto == FI_PROTO_LOOP || proto == FI_PROTO_KFI_RDM;
+	struct fid_ep *ep = a->ep;
 	struct fi_atomic_attr can;
 	size_t n = 0;
 
@@ -266,11 +259,11 @@ static noinline_for_stack void st_atomic_valid(struct atomic_test *a)
 		 fi_query_atomic(st->domain, FI_INT64, FI_SUM, &can, FI_MORE),
 		 -FI_EBADFLAGS, "an unknown flag is refused");
 	CHECK_EQ(st, fi_atomicvalid(ep, FI_INT32, FI_MAX, &n),
-		 is_loop ? 0 : -EOPNOTSUPP,
+		 in_software ? 0 : -EOPNOTSUPP,
 		 "software does what devices do not");
 }
 
-static noinline_for_stack void st_atomic_swap(struct atomic_test *a)
+static noinline_for_stack void st_atomic_swap(struct st_atomic *a)
 {
 	u64 *word = st_atomic_at(a, 8);
 	struct st *st = a->st;
@@ -292,7 +285,7 @@ static noinline_for_stack void st_atomic_swap(struct atomic_test *a)
 }
 
 /* Operands are the caller's again at once; a later operation comes behind. */
-static noinline_for_stack void st_atomic_inject(struct atomic_test *a)
+static noinline_for_stack void st_atomic_inject(struct st_atomic *a)
 {
 	u64 *word = st_atomic_at(a, 0);
 	struct st *st = a->st;
@@ -302,8 +295,7 @@ static noinline_for_stack void st_atomic_inject(struct atomic_test *a)
 	for (i = 0; i < 5; i++) {
 		a->operand[0] = 10;
 		ret = ret
-			      ?: fi_inject_atomic(a->p.a, a->operand, 1,
-						  FI_ADDR_UNSPEC,
+			      ?: fi_inject_atomic(a->ep, a->operand, 1, a->to,
 						  st_mr_addr(a->mr, 0), a->key,
 						  FI_UINT64, FI_SUM);
 		a->operand[0] = 0xbad;
@@ -313,7 +305,7 @@ static noinline_for_stack void st_atomic_inject(struct atomic_test *a)
 	CHECK_EQ(st, st_atomic_do(a, FI_UINT64, FI_SUM, FI_FETCH_ATOMIC, 1, 0),
 		 0, "one behind them is done");
 	CHECK_EQ(st, a->result[0], 57, "it sees what they did");
-	CHECK_EQ(st, st_cq_drain(a->p.acq, ST_QUIET_MS), 0,
+	CHECK_EQ(st, st_cq_drain(a->cq, ST_QUIET_MS), 0,
 		 "and they are not told");
 }
 
@@ -343,8 +335,7 @@ static int st_atomic_work(void *arg)
 				      FI_ADDR_UNSPEC, st_mr_addr(w->mr, 0),
 				      fi_mr_key(w->mr), FI_UINT64, FI_SUM,
 				      &w->op->ctx);
-		if (st_op_result(w->p.acq, w->op, ret) ||
-		    w->result >= WORKERS * PER_WORKER ||
+		if (st_op_result(w->p.acq, w->op, ret) || w->result >= MOST ||
 		    test_and_set_bit(w->result, w->seen))
 			w->failed++;
 	}
@@ -363,13 +354,23 @@ static bool st_atomic_worker_open(struct st_atomic_worker *w, struct st *st,
 	       !st_mr_open(&w->p, &buf, FI_ATOMIC, &w->mr);
 }
 
+/* The owner's CPU is one of those who add, where it may be: what it has added. */
+static u64 st_atomic_own(const struct st *st, u64 *word)
+{
+	if (st->info->ep_attr->protocol != FI_PROTO_LOOP)
+		return 0;
+	atomic64_inc((atomic64_t *)word);
+	return 1;
+}
+
 /* Regions of the same memory, each of an endpoint of its own. */
 static noinline_for_stack void st_atomic_together(struct st *st)
 {
 	struct st_atomic_worker *w = kcalloc(WORKERS, sizeof(*w), GFP_KERNEL);
-	unsigned long *seen = bitmap_zalloc(WORKERS * PER_WORKER, GFP_KERNEL);
+	unsigned long *seen = bitmap_zalloc(MOST, GFP_KERNEL);
 	u64 *word = kzalloc(sizeof(*word), GFP_KERNEL);
 	int i, opened = 0, failed = 0, started = 0;
+	u64 own = 0;
 
 	if (!CHECK(st, w && word && seen, "there is memory for workers"))
 		goto free;
@@ -382,12 +383,13 @@ static noinline_for_stack void st_atomic_together(struct st *st)
 		started += !IS_ERR(
 			kthread_run(st_atomic_work, &w[i], "kfabric-atomic"));
 	for (i = 0; i < started; i++) {
-		wait_for_completion(&w[i].done);
+		while (!wait_for_completion_timeout(&w[i].done, 1))
+			own += st_atomic_own(st, word);
 		failed += w[i].failed;
 	}
 	CHECK_EQ(st, started, WORKERS, "workers run");
 	CHECK_EQ(st, failed, 0, "each addition sees a sum of its own");
-	CHECK_EQ(st, *word, WORKERS * PER_WORKER,
+	CHECK_EQ(st, *word, WORKERS * PER_WORKER + own,
 		 "nothing that was added is lost");
 	for (i = 0; i < WORKERS; i++) {
 		if (w[i].mr)
@@ -403,15 +405,15 @@ free:
 
 /* ---- what is refused ------------------------------------------------------------ */
 
-static ssize_t st_atomic_post(struct atomic_test *a, struct fi_msg_atomic *m,
+static ssize_t st_atomic_post(struct st_atomic *a, struct fi_msg_atomic *m,
 			      u64 flags)
 {
 	struct fi_buf to = fi_buf_linear(a->result, sizeof(u64));
 
-	return fi_fetch_atomicmsg(a->p.a, m, &to, flags);
+	return fi_fetch_atomicmsg(a->ep, m, &to, flags);
 }
 
-static noinline_for_stack void st_atomic_refused(struct atomic_test *a)
+static noinline_for_stack void st_atomic_refused(struct st_atomic *a)
 {
 	struct fi_rma_ioc ioc = { .addr = st_mr_addr(a->mr, 0),
 				  .count = 1,
@@ -420,6 +422,7 @@ static noinline_for_stack void st_atomic_refused(struct atomic_test *a)
 		.buf = fi_buf_linear(a->operand, sizeof(u64)),
 		.rma_iov = &ioc,
 		.rma_iov_count = 1,
+		.addr = a->to,
 		.datatype = FI_UINT64,
 		.op = FI_SUM,
 		.context = &a->op->ctx,
@@ -438,15 +441,15 @@ static noinline_for_stack void st_atomic_refused(struct atomic_test *a)
 		 -FI_EBADFLAGS, "two levels are refused");
 	CHECK_EQ(st, st_atomic_post(a, &m, FI_COMMIT_COMPLETE), -EOPNOTSUPP,
 		 "nothing is promised to persist");
-	CHECK_EQ(st, fi_fetch_atomicmsg(a->p.a, &m, &small, 0), -EINVAL,
+	CHECK_EQ(st, fi_fetch_atomicmsg(a->ep, &m, &small, 0), -EINVAL,
 		 "a result without room is refused");
-	CHECK_EQ(st, fi_fetch_atomicmsg(a->p.a, &m, NULL, 0), -EINVAL,
+	CHECK_EQ(st, fi_fetch_atomicmsg(a->ep, &m, NULL, 0), -EINVAL,
 		 "so is none");
-	CHECK_EQ(st, fi_compare_atomicmsg(a->p.a, &m, &none, &small, 0),
+	CHECK_EQ(st, fi_compare_atomicmsg(a->ep, &m, &none, &small, 0),
 		 -EOPNOTSUPP, "a sum compares nothing");
 	m.op = FI_CSWAP;
-	CHECK_EQ(st, fi_compare_atomicmsg(a->p.a, &m, &none, &small, 0),
-		 -EINVAL, "a swap without something to compare is refused");
+	CHECK_EQ(st, fi_compare_atomicmsg(a->ep, &m, &none, &small, 0), -EINVAL,
+		 "a swap without something to compare is refused");
 	m.op = FI_MSWAP + 1;
 	CHECK_EQ(st, st_atomic_post(a, &m, 0), -EINVAL,
 		 "an unknown operation is refused");
@@ -465,7 +468,7 @@ static noinline_for_stack void st_atomic_refused(struct atomic_test *a)
 	m.context = NULL;
 	CHECK_EQ(st, st_atomic_post(a, &m, 0), -EINVAL,
 		 "an operation without context is refused");
-	CHECK_EQ(st, fi_atomicmsg(a->p.a, &m, FI_INJECT), -EINVAL,
+	CHECK_EQ(st, fi_atomicmsg(a->ep, &m, FI_INJECT), -EINVAL,
 		 "so is an injected message");
 	m = good;
 	m.rma_iov_count = 0;
@@ -486,9 +489,21 @@ static noinline_for_stack void st_atomic_refused(struct atomic_test *a)
 	ioc.addr = U64_MAX - 7;
 	CHECK_EQ(st, st_atomic_post(a, &m, 0), -EINVAL,
 		 "one at the end of all is");
-	CHECK_EQ(st, st_cq_drain(a->p.acq, ST_QUIET_MS), 0,
+	CHECK_EQ(st, st_cq_drain(a->cq, ST_QUIET_MS), 0,
 		 "what was refused has no completion");
 }
+
+/* What an endpoint does and refuses, whoever connects it. */
+void st_atomic_suite(struct st_atomic *a)
+{
+	st_atomic_valid(a);
+	st_atomic_all(a);
+	st_atomic_swap(a);
+	st_atomic_inject(a);
+	st_atomic_refused(a);
+}
+
+/* ---- what the peer refuses -------------------------------------------------------- */
 
 struct st_atomic_attempt {
 	const char *what;
@@ -526,7 +541,7 @@ static noinline_for_stack void
 st_atomic_attempt(struct st *st, const struct st_atomic_attempt *try)
 {
 	bool is_loop = st->info->ep_attr->protocol == FI_PROTO_LOOP;
-	struct atomic_test a = {};
+	struct st_atomic a = {};
 	u64 addr;
 	int ret = st_atomic_open(&a, st, try->access);
 
@@ -559,7 +574,7 @@ close:
 /* Memory whose elements are between two words, which the address need not tell. */
 static noinline_for_stack void st_atomic_misaligned(struct st *st)
 {
-	struct atomic_test a = {};
+	struct st_atomic a = {};
 	struct fi_buf buf;
 	int ret;
 
@@ -590,7 +605,7 @@ close:
 static void st_atomic_absent(struct st *st)
 {
 	struct fi_atomic_attr can;
-	struct atomic_test a = {};
+	struct st_atomic a = {};
 
 	CHECK_EQ(st, st_atomic_open(&a, st, ALL_ACCESS), -EOPNOTSUPP,
 		 "without atomic operations there is no right to them");
@@ -605,7 +620,7 @@ static void st_atomic_absent(struct st *st)
 
 void st_test_atomic(struct st *st)
 {
-	struct atomic_test a = {};
+	struct st_atomic a = {};
 	size_t i;
 
 	if (!(st->info->caps & FI_ATOMIC)) {
@@ -614,11 +629,7 @@ void st_test_atomic(struct st *st)
 	}
 	if (CHECK_EQ(st, st_atomic_open(&a, st, ALL_ACCESS), 0,
 		     "a region opens for atomic operations")) {
-		st_atomic_valid(&a);
-		st_atomic_all(&a);
-		st_atomic_swap(&a);
-		st_atomic_inject(&a);
-		st_atomic_refused(&a);
+		st_atomic_suite(&a);
 	}
 	st_atomic_close(&a);
 	st_atomic_together(st);

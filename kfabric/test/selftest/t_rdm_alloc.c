@@ -49,7 +49,10 @@ static int st_alloc_sep(struct st *st)
 	return ret;
 }
 
-/* A message that is awaited, behind those that are not, and a write. */
+/*
+ * A message that is awaited, behind those that are not, a write, and an atomic
+ * operation.
+ */
 static int st_alloc_talk(struct st_node *a, struct st_node *b,
 			 struct st_room *r, fi_addr_t to_b)
 {
@@ -73,7 +76,13 @@ static int st_alloc_talk(struct st_node *a, struct st_node *b,
 	ret = ret
 		      ?: fi_write(a->ep, r->src, 100, NULL, to_b, 0, KEY,
 				  &r->tx[1]->ctx);
-	return st_op_result(a->cq, r->tx[1], ret);
+	ret = st_op_result(a->cq, r->tx[1], ret);
+	st_op_reset(r->tx[2]);
+	ret = ret
+		      ?: fi_fetch_atomic(a->ep, r->src, 8, NULL, r->src + BASE,
+					 NULL, to_b, 0, KEY, FI_UINT64, FI_SUM,
+					 &r->tx[2]->ctx);
+	return st_op_result(a->cq, r->tx[2], ret);
 }
 
 /* What rdm has and rds has not. */
@@ -84,8 +93,9 @@ static void st_alloc_layer(struct st *st, struct st_node *a, struct st_node *b,
 	struct fid_mr *mr;
 
 	st_works(o, st_alloc_sep(st));
-	if (!st_works(o, fi_mr_reg(st->domain, r->dst, BASE, FI_REMOTE_WRITE, 0,
-				   KEY, 0, &mr, NULL)))
+	if (!st_works(o, fi_mr_reg(st->domain, r->dst, BASE,
+				   FI_REMOTE_WRITE | FI_ATOMIC, 0, KEY, 0, &mr,
+				   NULL)))
 		return;
 	st_works(o, st_alloc_talk(a, b, r, to_b));
 	fi_close(&mr->fid);

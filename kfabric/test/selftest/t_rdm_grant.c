@@ -51,11 +51,12 @@ struct grant_test {
 	u8 owed; /* buffers that it has free again, and has not told of */
 };
 
+/* With a right that the device below may not have. */
 static int st_grant_region(struct grant_test *g, u8 *memory)
 {
 	return fi_mr_reg(g->st->domain, memory, REGION,
-			 FI_REMOTE_READ | FI_REMOTE_WRITE, 0, KEY, 0, &g->mr,
-			 NULL);
+			 FI_REMOTE_READ | FI_REMOTE_WRITE | FI_ATOMIC, 0, KEY,
+			 0, &g->mr, NULL);
 }
 
 static int st_grant_close_region(struct grant_test *g)
