@@ -369,6 +369,7 @@ void st_test_rdm_multi(struct st *st);
 void st_test_rdm_rma(struct st *st);
 void st_test_rdm_scalable(struct st *st);
 void st_test_rdm_atomic(struct st *st);
+void st_test_rdm_atomic_lost(struct st *st);
 void st_test_rdm_cancel(struct st *st);
 void st_test_rdm_peer(struct st *st);
 void st_test_rdm_hostile(struct st *st);

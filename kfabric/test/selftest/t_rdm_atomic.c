@@ -10,7 +10,6 @@
 
 #include "st.h"
 
-#define BASE	   ST_ROOM_BASE
 #define ALL_ACCESS (FI_REMOTE_READ | FI_REMOTE_WRITE | FI_ATOMIC)
 #define KEY	   0x5eeda70011ULL
 #define WORKERS	   3
@@ -18,6 +17,7 @@
 #define ROUNDS	   50
 #define DEATHS	   10
 #define AT_DEATH   16 /* operations while the peer dies */
+#define AT_LOSS	   4 /* and at one time while connections break */
 #define HEADER	   32 /* bytes of a piece before what it has */
 #define K_MESSAGE  4
 #define K_ATOMIC   13
@@ -335,22 +335,39 @@ static void st_rdm_fate(struct rdm_fates *f, const struct st_op *op, int ret)
 		f->other = ret;
 }
 
+/* What the peer has executed is what was told, and some of what is not known. */
+static void st_rdm_fates(struct st *st, const struct rdm_fates *f, u64 value)
+{
+	CHECK_EQ(st, f->other, 0, "each ends as done, or says what is known");
+	st_tap_line("    # %d done, %d unknown, %d not done, and %llu were",
+		    f->done, f->unknown, f->undone, value);
+	CHECK(st, f->done <= value && value <= f->done + f->unknown,
+	      "none is done twice, and none is told that was not done");
+}
+
+/* Post some at one time, each of which adds 1; how many were. */
+static int st_rdm_burst(struct rdm_atomic *m, int n)
+{
+	struct st_op **tx = m->d.r.tx;
+	const u64 one = 1;
+	int i;
+
+	for (i = 0; i < n; i++) {
+		st_op_reset(tx[i]);
+		if (fi_atomic(m->d.a.ep, &one, 1, NULL, m->d.to_b, 0, KEY,
+			      FI_UINT64, FI_SUM, &tx[i]->ctx))
+			break;
+	}
+	return i;
+}
+
 /* The peer's endpoint closes while some are on their way, and opens again. */
 static int st_rdm_death(struct rdm_atomic *m, struct st *st, u16 port,
 			struct rdm_fates *f)
 {
 	struct st_op **tx = m->d.r.tx;
-	const u64 one = 1;
-	int i, ret, posted = 0;
+	int i, ret, posted = st_rdm_burst(m, AT_DEATH);
 
-	for (i = 0; i < AT_DEATH; i++) {
-		st_op_reset(tx[i]);
-		ret = fi_atomic(m->d.a.ep, &one, 1, NULL, m->d.to_b, 0, KEY,
-				FI_UINT64, FI_SUM, &tx[i]->ctx);
-		if (ret)
-			break;
-		posted++;
-	}
 	st_op_wait(m->d.a.cq, tx[0]);
 	st_node_close(&m->d.b);
 	ret = st_node_open(&m->d.b, st, port, 0);
@@ -371,13 +388,41 @@ static noinline_for_stack void st_rdm_atomic_dies(struct st *st,
 	for (i = 0; i < DEATHS && !ret; i++)
 		ret = st_rdm_death(m, st, port, &f);
 	CHECK_EQ(st, ret, 0, "a peer dies again and again");
-	CHECK_EQ(st, f.other, 0, "each ends as done, or says what is known");
 	/* What was on its way is there behind this. */
 	CHECK_EQ(st, st_rdm_add(m), 0, "the next one is done");
 	value = *st_rdm_word(m) - 1;
-	CHECKF(st, f.done <= value && value <= f.done + f.unknown,
-	       "%d done, %d unknown, %d not done, and %llu were", f.done,
-	       f.unknown, f.undone, value);
+	st_rdm_fates(st, &f, value);
+}
+
+/*
+ * Somebody else breaks connections all the time, before requests and before answers:
+ * what was executed is known when the peer is closed.
+ */
+void st_test_rdm_atomic_lost(struct st *st)
+{
+	struct rdm_atomic *m = kzalloc(sizeof(*m), GFP_KERNEL);
+	struct rdm_fates f = {};
+	int i, j, n, posted = 0;
+	u64 value;
+
+	if (!m || !st_rdm_atomic_open(m, st))
+		goto out;
+	for (i = 0; i < ROUNDS; i++) {
+		n = st_rdm_burst(m, AT_LOSS);
+		for (j = 0; j < n; j++)
+			st_rdm_fate(&f, m->d.r.tx[j],
+				    st_op_result(m->d.a.cq, m->d.r.tx[j], 0));
+		posted += n;
+	}
+	CHECK_EQ(st, posted, ROUNDS * AT_LOSS, "many are posted");
+	CHECK(st, f.done && f.unknown, "of some it is not known");
+	st_node_close(&m->d.b);
+	value = *st_rdm_word(m);
+	st_rdm_fates(st, &f, value);
+out:
+	if (m)
+		st_rdm_atomic_close(m);
+	kfree(m);
 }
 
 /* Nothing of one that waits for its peer was handed over. */

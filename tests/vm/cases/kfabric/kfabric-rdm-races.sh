@@ -50,6 +50,19 @@ probe clear
 probe return kfi_post_sendmsg -11 by=kfir_slot_send every=2
 selftest provider="rdm;loop" only=again
 check "pieces were refused" probed_above kfi_post_sendmsg 40
+probe clear
+
+# Connections end when something is to be sent: a request, or the answer to one that is
+# done by then.
+probe return kfi_post_sendmsg -104 by=kfir_slot_send every=7
+selftest provider="rdm;loop" only=atomic_lost
+check "connections ended" probed_above kfi_post_sendmsg 10
+probe clear
+
+# Elements change when others have come between what they were and what they become.
+probe delay kfi_atomic_value 1 every=5
+selftest provider="loop,rdm;loop" only=atomic
+check "others came between" probed_above kfi_atomic_value 100
 probe_end
 check "the layer unloads" wait_for 30 rmmod kfabric_rdm
 check "the provider unloads" wait_for 30 rmmod kfabric_loop
