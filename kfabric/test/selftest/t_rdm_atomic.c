@@ -521,8 +521,8 @@ static noinline_for_stack void st_rdm_atomic_requests(struct st *st,
 }
 
 /* Post one with a result, or a read of as much; the peer has it. */
-static int st_rdm_ask(struct rdm_atomic *m, struct st_node *n, fi_addr_t addr,
-		      bool reads)
+static int st_rdm_request(struct rdm_atomic *m, struct st_node *n,
+			  fi_addr_t addr, bool reads)
 {
 	struct st_op *op = m->d.r.tx[0];
 	const u64 one = 1;
@@ -588,7 +588,7 @@ static noinline_for_stack void st_rdm_atomic_answers(struct st *st,
 
 	for (i = 0; i < ARRAY_SIZE(answers); i++) {
 		ret = st_rdm_meet(m, n, F_ATOMIC, &addr);
-		ret = ret ?: st_rdm_ask(m, n, addr, answers[i].reads);
+		ret = ret ?: st_rdm_request(m, n, addr, answers[i].reads);
 		CHECKF(st, !ret, "a peer is asked that answers %s (got %d)",
 		       answers[i].what, ret);
 		if (ret)
@@ -618,7 +618,7 @@ static noinline_for_stack void st_rdm_atomic_lost(struct st *st,
 	int ret;
 
 	ret = st_rdm_meet(m, n, F_ATOMIC, &addr);
-	ret = ret ?: st_rdm_ask(m, n, addr, false);
+	ret = ret ?: st_rdm_request(m, n, addr, false);
 	if (!CHECK_EQ(st, ret, 0, "a peer has one"))
 		return;
 	CHECK_EQ(st, m->d.r.dst[1], K_ATOMIC, "that is of its kind");
