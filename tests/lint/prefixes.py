@@ -26,6 +26,8 @@ PREFIXES = {
     "kfabric/rdmwire": ("rdmw_",),
     "kfabric/lnd": ("klnd_",),
     "kfabric/lndwire": ("lndw_",),
+    "kfabric/rpc": ("krpc_",),
+    "kfabric/rpcwire": ("rpcw_",),
     "kfabric/rds": ("krds_",),
     "kfabric/udp": ("kudp_",),
     "kfabric/verbs": ("kfiv_",),
