@@ -239,4 +239,35 @@ static inline struct gendisk *kfi_alloc_disk(struct blk_mq_tag_set *set,
 }
 #endif
 
+/*
+ * For who has included linux/sunrpc/svc.h: calls that come from a server by a client's
+ * connection. What was between these versions has neither way.
+ */
+#if defined(SUNRPC_SVC_H) && IS_ENABLED(CONFIG_SUNRPC_BACKCHANNEL) && \
+	(LINUX_VERSION_CODE < KERNEL_VERSION(6, 6, 0) ||              \
+	 LINUX_VERSION_CODE >= KERNEL_VERSION(6, 7, 0))
+#define KFI_HAS_SVC_CALLBACK
+
+/**
+ * kfi_svc_queue_callback() - give such a call to the threads that answer it
+ * @serv: service that has them
+ * @rqst: call
+ *
+ * Context: process.
+ */
+static inline void kfi_svc_queue_callback(struct svc_serv *serv,
+					  struct rpc_rqst *rqst)
+{
+#if LINUX_VERSION_CODE < KERNEL_VERSION(6, 6, 0)
+	spin_lock(&serv->sv_cb_lock);
+	list_add_tail(&rqst->rq_bc_list, &serv->sv_cb_list);
+	spin_unlock(&serv->sv_cb_lock);
+	wake_up(&serv->sv_cb_waitq);
+#else
+	lwq_enqueue(&rqst->rq_bc_list, &serv->sv_cb_list);
+	svc_pool_wake_idle_thread(&serv->sv_pools[0]);
+#endif
+}
+#endif
+
 #endif /* KFABRIC_COMPAT_H */

@@ -42,7 +42,7 @@ PROGRAMS = {f"{SBIN}/brickd": "--version", f"{BIN}/brickctl": "--version",
             f"{SBIN}/fence_kfbrick": "--help", f"{SBIN}/powerfail-verify": "--help",
             f"{SBIN}/powerfail-writer": "--help"}
 MODULES = {"kfabric_9p", "kfabric_core", "kfabric_lnd", "kfabric_loop", "kfabric_rdm",
-           "kfabric_rds", "kfabric_tcp", "kfabric_udp", "kfabric_verbs", "kfbrick"}
+           "kfabric_rds", "kfabric_rpc", "kfabric_tcp", "kfabric_udp", "kfabric_verbs", "kfbrick"}
 STUB = """#!/bin/sh
 echo "${0##*/}${1:+ $*}" >>"$CALLS"
 """

@@ -33,8 +33,8 @@ static void put(struct words *w, uint32_t word)
 #define WORDS(w, ...)                                                   \
 	do {                                                            \
 		const uint32_t all[] = { __VA_ARGS__ };                 \
-		for (size_t i = 0; i < sizeof(all) / sizeof(*all); i++) \
-			put(w, all[i]);                                 \
+		for (size_t k = 0; k < sizeof(all) / sizeof(*all); k++) \
+			put(w, all[k]);                                 \
 	} while (0)
 
 static enum rpcw_violation parse(const struct words *w,

@@ -1,0 +1,224 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/*
+ * kfabric_rpc: calls on their way to the server.
+ *
+ * What fits goes into the message. Of a longer call the server reads either what RPC
+ * has marked as data (XDRBUF_WRITE), or all of it; of a longer reply it writes either
+ * what is marked so (XDRBUF_READ), or all of it. Where the message must be seen by
+ * those who sign or encrypt it nothing is taken out of it.
+ *
+ * Context: process, memalloc_noio; XPRT_LOCKED.
+ */
+#include <linux/err.h>
+#include <linux/kernel.h>
+#include <linux/mm.h>
+#include <linux/string.h>
+#include <linux/sunrpc/auth.h>
+
+#include "krpc.h"
+
+/* May bytes travel beside their message (direct data placement)? */
+static bool krpc_call_may_place(const struct rpc_rqst *rqst)
+{
+	return !test_bit(RPCAUTH_AUTH_DATATOUCH,
+			 &rqst->rq_cred->cr_auth->au_flags);
+}
+
+/* Pages that decoders want filled, and nobody has allocated. */
+static int krpc_call_fill_sparse(const struct xdr_buf *buf)
+{
+	u32 i, count = PAGE_ALIGN(buf->page_base + buf->page_len) >> PAGE_SHIFT;
+
+	if (!(buf->flags & XDRBUF_SPARSE_PAGES))
+		return 0;
+	for (i = buf->page_base >> PAGE_SHIFT; i < count; i++) {
+		if (!buf->pages[i])
+			buf->pages[i] = alloc_page(GFP_NOIO | __GFP_NOWARN);
+		if (!buf->pages[i])
+			return -ENOMEM;
+	}
+	return 0;
+}
+
+/* Where the reply goes if it may be too long for a message. */
+static int krpc_call_offer_reply(struct krpc_conn *conn, struct rpc_rqst *rqst,
+				 struct rpcw_call *call)
+{
+	struct krpc_stats *stats = &conn->xprt->stats;
+	const struct xdr_buf *buf = &rqst->rq_rcv_buf;
+	size_t rest = buf->head[0].iov_len + buf->tail[0].iov_len;
+	int ret;
+
+	ret = krpc_call_fill_sparse(buf);
+	if (ret || buf->buflen <= rpcw_reply_room(0))
+		return ret;
+	if (krpc_call_may_place(rqst) && (buf->flags & XDRBUF_READ) &&
+	    buf->page_len && rest <= rpcw_reply_room(1)) {
+		atomic_long_inc(&stats->write_chunks);
+		return krpc_req_offer_pages(to_krpc_req(rqst), conn, buf,
+					    FI_REMOTE_WRITE, &call->write);
+	}
+	atomic_long_inc(&stats->reply_chunks);
+	return krpc_req_offer_all(to_krpc_req(rqst), conn, buf, FI_REMOTE_WRITE,
+				  &call->reply);
+}
+
+/* What of the call the server reads. Its header's length counts: it comes last. */
+static int krpc_call_offer_call(struct krpc_conn *conn, struct rpc_rqst *rqst,
+				struct rpcw_call *call)
+{
+	struct krpc_stats *stats = &conn->xprt->stats;
+	const struct xdr_buf *buf = &rqst->rq_snd_buf;
+	size_t rest = buf->head[0].iov_len + buf->tail[0].iov_len;
+
+	call->kind = RPCW_MSG;
+	if (rpcw_call_bytes(call) + buf->len <= RPCW_INLINE_BYTES)
+		return 0;
+	call->read.count = 1;
+	if (krpc_call_may_place(rqst) && (buf->flags & XDRBUF_WRITE) &&
+	    buf->page_len &&
+	    rpcw_call_bytes(call) + rest <= RPCW_INLINE_BYTES) {
+		atomic_long_inc(&stats->read_chunks);
+		atomic64_add(buf->page_len, &stats->call_bytes);
+		call->position = buf->head[0].iov_len;
+		return krpc_req_offer_pages(to_krpc_req(rqst), conn, buf,
+					    FI_REMOTE_READ, &call->read);
+	}
+	atomic_long_inc(&stats->long_calls);
+	atomic64_add(buf->len, &stats->call_bytes);
+	call->kind = RPCW_NOMSG;
+	call->position = 0;
+	return krpc_req_offer_all(to_krpc_req(rqst), conn, buf, FI_REMOTE_READ,
+				  &call->read);
+}
+
+/* What of the call is in the message. Return: its bytes; -EIO there are more than fit. */
+static int krpc_call_fill(const struct rpc_rqst *rqst,
+			  const struct rpcw_call *call, u8 *out)
+{
+	const struct xdr_buf *buf = &rqst->rq_snd_buf;
+	u32 header = rpcw_call_bytes(call);
+	const struct kvec *tail = &buf->tail[0];
+	u32 head_bytes, tail_bytes;
+	/* The pages are filled up to a word at the tail's beginning. */
+	u32 pad;
+
+	rpcw_call_pack(call, out);
+	if (call->kind == RPCW_NOMSG)
+		return header;
+	if (!call->read.count) {
+		if (header + buf->len > RPCW_INLINE_BYTES ||
+		    read_bytes_from_xdr_buf(buf, 0, out + header, buf->len))
+			return -EIO;
+		return header + buf->len;
+	}
+	head_bytes = buf->head[0].iov_len;
+	pad = min_t(size_t, xdr_pad_size(buf->page_len), tail->iov_len);
+	tail_bytes = tail->iov_len - pad;
+	if (header + head_bytes + tail_bytes > RPCW_INLINE_BYTES)
+		return -EIO;
+	memcpy(out + header, buf->head[0].iov_base, head_bytes);
+	memcpy(out + header + head_bytes, tail->iov_base + pad, tail_bytes);
+	return header + head_bytes + tail_bytes;
+}
+
+/**
+ * krpc_call_post() - send a slot's message
+ * @conn: connection
+ * @slot: slot
+ * @bytes: of the message
+ *
+ * Return: 0, and krpc_slot_sent() will be called; -errno of the fabric, and it was.
+ */
+int krpc_call_post(struct krpc_conn *conn, struct krpc_slot *slot, u32 bytes)
+{
+	int ret;
+
+	/* The completion may come before the post returns. */
+	slot->is_sending = true;
+	ret = fi_send(conn->ep, slot->data, bytes, NULL, FI_ADDR_UNSPEC,
+		      &slot->fi);
+	if (ret)
+		krpc_slot_sent(conn, slot);
+	return ret;
+}
+
+static int krpc_call_make(struct krpc_conn *conn, struct krpc_slot *slot,
+			  struct rpc_rqst *rqst)
+{
+	int ret;
+
+	ret = krpc_call_offer_reply(conn, rqst, &slot->call);
+	ret = ret ?: krpc_call_offer_call(conn, rqst, &slot->call);
+	if (!ret)
+		ret = krpc_call_fill(rqst, &slot->call, slot->data);
+	return ret < 0 ? ret : krpc_call_post(conn, slot, ret);
+}
+
+/* What RPC understands; what says nothing of the request ends the connection. */
+static int krpc_call_errno(struct krpc_conn *conn, int error)
+{
+	switch (error) {
+	case 0:
+	case -ENOMEM:
+	case -EIO:
+		return error;
+	case -FI_EAGAIN:
+		return -ENOBUFS;
+	case -E2BIG:
+	case -EINVAL:
+	case -EOPNOTSUPP:
+		return -EIO;
+	default:
+		krpc_conn_fail(conn, -ECONNABORTED);
+		return -ENOTCONN;
+	}
+}
+
+/* As many calls are under way as the server grants; one may have ended meanwhile. */
+static int krpc_call_wait(struct krpc_conn *conn)
+{
+	struct rpc_xprt *xprt = &conn->xprt->xprt;
+	unsigned long flags;
+	bool has_room;
+
+	xprt_wait_for_buffer_space(xprt);
+	spin_lock_irqsave(&conn->lock, flags);
+	has_room = conn->error || conn->n_used < conn->granted;
+	spin_unlock_irqrestore(&conn->lock, flags);
+	if (has_room)
+		xprt_write_space(xprt);
+	return -EAGAIN;
+}
+
+/**
+ * krpc_call_send() - send a request
+ * @conn: connection
+ * @rqst: request with buffers
+ *
+ * Return: 0; -EAGAIN when the server grants more calls; -ENOMEM, -ENOBUFS in a while;
+ * -ENOTCONN by another connection; -EIO never.
+ */
+int krpc_call_send(struct krpc_conn *conn, struct rpc_rqst *rqst)
+{
+	struct krpc_req *req = to_krpc_req(rqst);
+	struct krpc_slot *slot;
+	int ret;
+
+	slot = krpc_slot_take(conn, req, be32_to_cpu(rqst->rq_xid));
+	if (!slot)
+		return krpc_call_wait(conn);
+	if (IS_ERR(slot))
+		return krpc_call_errno(conn, PTR_ERR(slot) == -EALREADY
+						     ? -EALREADY
+						     : -ENOTCONN);
+	rqst->rq_xtime = ktime_get();
+	ret = krpc_call_make(conn, slot, rqst);
+	if (!ret) {
+		rqst->rq_xmit_bytes_sent += rqst->rq_snd_buf.len;
+		return 0;
+	}
+	krpc_req_fence(req);
+	krpc_slot_release(conn, slot);
+	return krpc_call_errno(conn, ret);
+}
