@@ -92,7 +92,7 @@ static int krpc_call_offer_call(struct krpc_conn *conn, struct rpc_rqst *rqst,
 				  &call->read);
 }
 
-/* What of the call is in the message. Return: its bytes; -EIO there are more than fit. */
+/* What of the call is in the message. Return: its bytes; -EMSGSIZE: more than fit. */
 static int krpc_call_fill(const struct rpc_rqst *rqst,
 			  const struct rpcw_call *call, u8 *out)
 {
@@ -109,14 +109,14 @@ static int krpc_call_fill(const struct rpc_rqst *rqst,
 	if (!call->read.count) {
 		if (header + buf->len > RPCW_INLINE_BYTES ||
 		    read_bytes_from_xdr_buf(buf, 0, out + header, buf->len))
-			return -EIO;
+			return -EMSGSIZE;
 		return header + buf->len;
 	}
 	head_bytes = buf->head[0].iov_len;
 	pad = min_t(size_t, xdr_pad_size(buf->page_len), tail->iov_len);
 	tail_bytes = tail->iov_len - pad;
 	if (header + head_bytes + tail_bytes > RPCW_INLINE_BYTES)
-		return -EIO;
+		return -EMSGSIZE;
 	memcpy(out + header, buf->head[0].iov_base, head_bytes);
 	memcpy(out + header + head_bytes, tail->iov_base + pad, tail_bytes);
 	return header + head_bytes + tail_bytes;
@@ -161,12 +161,12 @@ static int krpc_call_errno(struct krpc_conn *conn, int error)
 	switch (error) {
 	case 0:
 	case -ENOMEM:
-	case -EIO:
 		return error;
 	case -FI_EAGAIN:
 		return -ENOBUFS;
 	case -E2BIG:
 	case -EINVAL:
+	case -EMSGSIZE:
 	case -EOPNOTSUPP:
 		return -EIO;
 	default:
@@ -179,14 +179,9 @@ static int krpc_call_errno(struct krpc_conn *conn, int error)
 static int krpc_call_wait(struct krpc_conn *conn)
 {
 	struct rpc_xprt *xprt = &conn->xprt->xprt;
-	unsigned long flags;
-	bool has_room;
 
 	xprt_wait_for_buffer_space(xprt);
-	spin_lock_irqsave(&conn->lock, flags);
-	has_room = conn->error || conn->n_used < conn->granted;
-	spin_unlock_irqrestore(&conn->lock, flags);
-	if (has_room)
+	if (krpc_slot_has_room(conn))
 		xprt_write_space(xprt);
 	return -EAGAIN;
 }
@@ -208,10 +203,11 @@ int krpc_call_send(struct krpc_conn *conn, struct rpc_rqst *rqst)
 	slot = krpc_slot_take(conn, req, be32_to_cpu(rqst->rq_xid));
 	if (!slot)
 		return krpc_call_wait(conn);
-	if (IS_ERR(slot))
-		return krpc_call_errno(conn, PTR_ERR(slot) == -EALREADY
-						     ? -EALREADY
-						     : -ENOTCONN);
+	if (IS_ERR(slot)) {
+		/* It is over, or has a call of this xid: another one is needed. */
+		krpc_conn_fail(conn, PTR_ERR(slot));
+		return -ENOTCONN;
+	}
 	rqst->rq_xtime = ktime_get();
 	ret = krpc_call_make(conn, slot, rqst);
 	if (!ret) {

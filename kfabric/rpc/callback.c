@@ -141,7 +141,9 @@ int krpc_callback_answer(struct krpc_conn *conn, struct rpc_rqst *rqst)
 		krpc_slot_sent(conn, slot);
 		return -EIO;
 	}
-	return krpc_call_post(conn, slot, RPCW_HEADER_MIN + buf->len);
+	return krpc_call_post(conn, slot, RPCW_HEADER_MIN + buf->len)
+		       ? -ENOTCONN
+		       : 0;
 }
 
 /* ---- what RPC calls --------------------------------------------------- */

@@ -227,6 +227,7 @@ void krpc_req_fence(struct krpc_req *req);
 /* slot.c */
 struct krpc_slot *krpc_slot_take(struct krpc_conn *conn, struct krpc_req *req,
 				 u32 xid);
+bool krpc_slot_has_room(struct krpc_conn *conn);
 struct krpc_slot *krpc_slot_answer(struct krpc_conn *conn, u32 xid);
 struct krpc_slot *krpc_slot_take_answer(struct krpc_conn *conn);
 void krpc_slot_release(struct krpc_conn *conn, struct krpc_slot *slot);

@@ -18,6 +18,29 @@ static bool krpc_slot_is_free(const struct krpc_slot *slot)
 	return !slot->req && !slot->is_sending;
 }
 
+static bool krpc_slot_is_granted(const struct krpc_conn *conn)
+{
+	lockdep_assert_held(&conn->lock);
+	return conn->n_used < min(conn->granted, KRPC_CREDITS);
+}
+
+/**
+ * krpc_slot_has_room() - would krpc_slot_take() say something else than "wait"?
+ * @conn: connection
+ *
+ * Return: yes or no.
+ */
+bool krpc_slot_has_room(struct krpc_conn *conn)
+{
+	unsigned long flags;
+	bool has_room;
+
+	spin_lock_irqsave(&conn->lock, flags);
+	has_room = conn->error || krpc_slot_is_granted(conn);
+	spin_unlock_irqrestore(&conn->lock, flags);
+	return has_room;
+}
+
 /**
  * krpc_slot_take() - begin a call
  * @conn: connection
@@ -44,8 +67,7 @@ struct krpc_slot *krpc_slot_take(struct krpc_conn *conn, struct krpc_req *req,
 		else if (slot->req && slot->call.xid == xid)
 			found = ERR_PTR(-EALREADY);
 	}
-	if (found && !IS_ERR(found) &&
-	    conn->n_used >= min(conn->granted, KRPC_CREDITS))
+	if (!IS_ERR(found) && !krpc_slot_is_granted(conn))
 		found = NULL;
 	if (!IS_ERR_OR_NULL(found)) {
 		conn->n_used++;

@@ -36,7 +36,7 @@ BOOTS = 3
 ROLES = ("server", "client")
 LIB = ("init", "case", "kernel-faults", "guest.sh", "disk.sh", "fault.sh",
        "fs.sh", "bricks.sh", "cluster.sh", "md.sh", "reboot.sh", "load.sh", "fio.sh",
-       "interop.sh", "netns.sh", "networks.sh", "ninep.sh", "nvme.sh", "power.sh", "powerfs.sh", "probe.sh",
+       "interop.sh", "netns.sh", "networks.sh", "nfs.sh", "ninep.sh", "nvme.sh", "power.sh", "powerfs.sh", "probe.sh",
        "run-cases", "switch-root", "tunnel.sh")
 
 
