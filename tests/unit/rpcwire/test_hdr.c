@@ -288,6 +288,11 @@ static void test_a_message_is_in_one_place(void **state)
 	assert_int_equal(parse(&w, &reply), RPCW_OK);
 	assert_int_equal(reply.reply_bytes, 100);
 	assert_int_equal(rpcw_reply_check(&call, &reply), RPCW_OK);
+	/* More of it than there is room for. */
+	w.n = 0;
+	WORDS(&w, XID, 1, 1, 1, 0, 0, 1, 1, 8, 101, 0, 1);
+	assert_int_equal(parse(&w, &reply), RPCW_OK);
+	assert_int_equal(rpcw_reply_check(&call, &reply), RPCW_SEGMENT);
 	/* Nowhere. */
 	w.n = 0;
 	WORDS(&w, XID, 1, 1, 1, 0, 0, 1, 1, 8, 0, 0, 1);
