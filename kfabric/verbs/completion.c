@@ -15,7 +15,7 @@
  * queue pair was drained, so that completions of one side still come one after
  * the other.
  */
-#include "verbs.h"
+#include "dgram.h"
 
 static const u16 kfiv_wc_errno[] = {
 	[IB_WC_SUCCESS] = 0,
@@ -73,8 +73,7 @@ int kfiv_rx_errno(enum ib_wc_status status)
 }
 
 /* The operation is over; its memory may be gone when this returns. */
-static void kfiv_op_finish(struct kfiv_ep *ep, struct kfiv_op *op, int err,
-			   int status)
+void kfiv_op_finish(struct kfiv_ep *ep, struct kfiv_op *op, int err, int status)
 {
 	struct kfi_comp *comp = op->comp;
 
@@ -114,8 +113,11 @@ static void kfiv_finish_tx(struct kfiv_ep *ep, struct kfiv_op *op,
 			   struct list_head *slots)
 {
 	struct kfiv_slot *slot = op->slot;
+	struct kfiv_ah *ah = op->ah;
 
 	kfiv_op_finish(ep, op, op->err, op->status);
+	if (ah)
+		kfiv_ah_put(ah);
 	if (slot)
 		list_add(&slot->node, slots);
 }
@@ -132,16 +134,14 @@ void kfiv_tx_note(struct kfiv_ep *ep, struct kfiv_op *op,
 		kfiv_ep_fail(ep, op->err, op->status);
 }
 
-/* The device has done with an operation, which says how it ended. */
-void kfiv_tx_over(struct kfiv_ep *ep, struct kfiv_op *op)
+/* Operations that have left their queue, and say how they ended, are completed. */
+void kfiv_tx_finish(struct kfiv_ep *ep, struct list_head *done)
 {
 	struct kfiv_op *pos, *next;
 	unsigned long irq;
 	LIST_HEAD(slots);
-	LIST_HEAD(done);
 
-	kfiv_collect_over(ep, op, &done);
-	list_for_each_entry_safe(pos, next, &done, node)
+	list_for_each_entry_safe(pos, next, done, node)
 		kfiv_finish_tx(ep, pos, &slots);
 	/* A slot is free again only when its operation has been completed. */
 	if (!list_empty(&slots)) {
@@ -150,6 +150,18 @@ void kfiv_tx_over(struct kfiv_ep *ep, struct kfiv_op *op)
 		spin_unlock_irqrestore(&ep->tx_lock, irq);
 	}
 	kfi_ep_space(&ep->ep, FI_TRANSMIT);
+}
+
+/* The device has done with an operation, which says how it ended. */
+void kfiv_tx_over(struct kfiv_ep *ep, struct kfiv_op *op)
+{
+	LIST_HEAD(done);
+
+	kfiv_collect_over(ep, op, &done);
+	if (ep->dgram)
+		kfiv_dgram_tx_end(ep, &done);
+	else
+		kfiv_tx_finish(ep, &done);
 }
 
 void kfiv_tx_done(struct ib_cq *cq, struct ib_wc *wc)
@@ -240,6 +252,8 @@ void kfiv_flush_left(struct kfiv_ep *ep)
 	spin_lock_irq(&ep->tx_lock);
 	list_splice_init(&ep->tx_ops, &tx);
 	unsent = ep->unsent;
+	if (ep->dgram)
+		unsent = kfiv_dgram_left(ep, unsent, &tx);
 	ep->chain = NULL;
 	ep->chain_end = &ep->chain;
 	spin_unlock_irq(&ep->tx_lock);

@@ -5,6 +5,8 @@
 #include <linux/sched/mm.h>
 #include <linux/slab.h>
 
+#include <kfabric/kfi_av.h>
+
 #include "verbs.h"
 
 bool kfiv_domain_get_hw(struct kfiv_domain *domain)
@@ -50,6 +52,7 @@ static const struct fi_ops_domain kfiv_domain_ops = {
 	.size = sizeof(struct fi_ops_domain),
 	.endpoint = kfiv_endpoint,
 	.cq_open = kfi_plain_cq_open,
+	.av_open = kfi_plain_av_open,
 	.mr_regattr = kfiv_mr_regattr,
 	.query_atomic = kfiv_query_atomic,
 	.srx_context = kfiv_srx_context,

@@ -4,7 +4,7 @@
  */
 #include <linux/slab.h>
 
-#include "verbs.h"
+#include "dgram.h"
 
 /* The reaper: everything quick was done by the close. */
 static void kfiv_ep_reap(struct kfid *fid)
@@ -19,6 +19,9 @@ static void kfiv_ep_close(struct kfid *fid)
 	kfiv_domain_del(ep->domain, &ep->node);
 	kfiv_ep_stop(ep);
 	kfiv_loan_end(&ep->loan);
+	/* Its port is free when it is closed, and no peer has to be told. */
+	if (ep->dgram)
+		kfiv_ep_free_hw(ep);
 	kfi_obj_reap(fid, kfiv_ep_reap);
 }
 
@@ -26,6 +29,7 @@ static void kfiv_ep_release(struct kfid *fid)
 {
 	struct kfiv_ep *ep = container_of(fid, struct kfiv_ep, ep.fid);
 
+	kfree(ep->dgram);
 	kfree(ep->scratch);
 	kfree(ep->sinks);
 	kfree(ep->slot_data);
@@ -64,12 +68,14 @@ unlock:
 
 static int kfiv_ep_control(struct kfid *fid, int command, void *arg)
 {
+	struct kfiv_ep *ep = container_of(fid, struct kfiv_ep, ep.fid);
+
 	if (command != FI_ENABLE)
 		return -ENOSYS;
-	return kfiv_ep_enable(container_of(fid, struct kfiv_ep, ep.fid));
+	return ep->dgram ? kfiv_dgram_enable(ep) : kfiv_ep_enable(ep);
 }
 
-static const struct fi_ops kfiv_ep_fid_ops = {
+const struct fi_ops kfiv_ep_fid_ops = {
 	.size = sizeof(struct fi_ops),
 	.close = kfiv_ep_close,
 	.release = kfiv_ep_release,
@@ -174,7 +180,7 @@ static int kfiv_ep_map_own(struct kfiv_ep *ep)
 }
 
 /* All that needs the device. On failure nothing of it is held. */
-static int kfiv_ep_set_up(struct kfiv_ep *ep, const struct fi_info *info)
+int kfiv_ep_set_up(struct kfiv_ep *ep, const struct fi_info *info)
 {
 	int ret;
 
@@ -185,6 +191,8 @@ static int kfiv_ep_set_up(struct kfiv_ep *ep, const struct fi_info *info)
 		return -EOPNOTSUPP;
 	}
 	kfiv_ep_take_limits(ep, info);
+	if (ep->dgram)
+		kfiv_dgram_limit(ep);
 	if (info->src_addr && info->src_addrlen <= sizeof(ep->src))
 		memcpy(&ep->src, info->src_addr, info->src_addrlen);
 	if (info->dest_addr && info->dest_addrlen <= sizeof(ep->dest))
@@ -205,24 +213,37 @@ static int kfiv_ep_set_up(struct kfiv_ep *ep, const struct fi_info *info)
 	return ret;
 }
 
+/* Memory of an endpoint that has nothing of the device yet. */
+struct kfiv_ep *kfiv_ep_alloc(struct fid_domain *domain, struct fi_info *info,
+			      const struct kfi_ep_ops *ops, void *context)
+{
+	struct kfiv_ep *ep = kzalloc(sizeof(*ep), GFP_KERNEL);
+	int ret;
+
+	if (!ep)
+		return ERR_PTR(-ENOMEM);
+	kfiv_ep_init_fields(ep, to_kfiv_domain(domain));
+	ret = kfi_ep_init(&ep->ep, domain, info, ops, context);
+	if (ret) {
+		kfree(ep);
+		return ERR_PTR(ret);
+	}
+	return ep;
+}
+
 int kfiv_endpoint(struct fid_domain *fdomain, struct fi_info *info,
 		  struct fid_ep **out, void *context)
 {
-	struct kfiv_domain *domain = to_kfiv_domain(fdomain);
 	struct kfiv_ep *ep;
 	int ret;
 
+	if (info->ep_attr->type == FI_EP_DGRAM)
+		return kfiv_dgram_endpoint(fdomain, info, out, context);
 	if (info->ep_attr->type != FI_EP_MSG)
 		return -EINVAL;
-	ep = kzalloc(sizeof(*ep), GFP_KERNEL);
-	if (!ep)
-		return -ENOMEM;
-	kfiv_ep_init_fields(ep, domain);
-	ret = kfi_ep_init(&ep->ep, fdomain, info, &kfiv_ep_ops, context);
-	if (ret) {
-		kfree(ep);
-		return ret;
-	}
+	ep = kfiv_ep_alloc(fdomain, info, &kfiv_ep_ops, context);
+	if (IS_ERR(ep))
+		return PTR_ERR(ep);
 	if (ep->ep.cm_data_size > KFIV_CM_DATA_MAX)
 		ep->ep.cm_data_size = KFIV_CM_DATA_MAX;
 	ret = kfiv_ep_set_up(ep, info);

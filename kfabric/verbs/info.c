@@ -4,7 +4,8 @@
  *
  * An address decides on the device: a peer's by asking the connection manager
  * for the way to it, an own one by binding to it. Without either, or with a
- * wildcard, every device is listed.
+ * wildcard, every device is listed. Datagram endpoints are for those who ask for
+ * them: the same device with another face.
  */
 #include <linux/in.h>
 #include <linux/in6.h>
@@ -13,7 +14,7 @@
 #include <linux/slab.h>
 #include <net/ipv6.h>
 
-#include "verbs.h"
+#include "dgram.h"
 
 #define CAPS                                                        \
 	(FI_MSG | FI_RMA | FI_SEND | FI_RECV | FI_READ | FI_WRITE | \
@@ -27,6 +28,9 @@
 #define IWARP_ORDER                                                  \
 	(FI_ORDER_RAR | FI_ORDER_RAW | FI_ORDER_RAS | FI_ORDER_SAW | \
 	 FI_ORDER_SAS)
+#define DGRAM_CAPS                                                \
+	(FI_MSG | FI_SEND | FI_RECV | FI_SOURCE | FI_LOCAL_COMM | \
+	 FI_REMOTE_COMM)
 #define FABRIC_NAME	   "rdma_cm"
 #define RESOLVE_TIMEOUT_MS 2000
 /* A key has so many bytes, and data for the peer's completion has. */
@@ -90,6 +94,45 @@ static int kfiv_set_device(struct fi_info *info, const struct kfiv_device *dev,
 	return domain->name ? 0 : -ENOMEM;
 }
 
+/* iWARP has no datagrams: who asks for them is answered with what there is. */
+static bool kfiv_is_dgram(const struct kfiv_device *dev,
+			  const struct fi_info *hints)
+{
+	return hints && hints->ep_attr && hints->ep_attr->type == FI_EP_DGRAM &&
+	       !(dev && dev->iwarp);
+}
+
+/* What is different where an info is one of datagram endpoints. */
+static void kfiv_make_dgram(struct fi_info *info, const struct kfiv_device *dev)
+{
+	struct fi_domain_attr *domain = info->domain_attr;
+	struct fi_ep_attr *ep = info->ep_attr;
+	struct fi_tx_attr *tx = info->tx_attr;
+	struct fi_rx_attr *rx = info->rx_attr;
+
+	info->caps = DGRAM_CAPS;
+	ep->type = FI_EP_DGRAM;
+	ep->protocol = FI_PROTO_IB_UD;
+	ep->max_msg_size = dev ? kfiv_dgram_mtu(dev) : 0;
+	ep->cm_data_size = 0;
+	ep->flush_modes = 0;
+	tx->caps = FI_MSG | FI_SEND;
+	tx->msg_order = 0;
+	tx->comp_order = FI_ORDER_NONE;
+	tx->comp_levels = FI_INJECT_COMPLETE | FI_TRANSMIT_COMPLETE;
+	tx->size = min_t(size_t, tx->size, KFIV_DGRAM_QUEUE);
+	tx->rma_iov_limit = 0;
+	rx->caps = FI_MSG | FI_RECV | FI_SOURCE;
+	rx->msg_order = 0;
+	rx->comp_order = FI_ORDER_NONE;
+	rx->size = min_t(size_t, rx->size, KFIV_DGRAM_QUEUE);
+	domain->mr_mode = 0;
+	domain->mr_key_size = 0;
+	domain->mr_iov_limit = 0;
+	domain->mr_max_size = 0;
+	domain->max_ep_srx_ctx = 0;
+}
+
 /* Make an info; without a device it has only what does not depend on one. */
 static struct fi_info *kfiv_new_info(const struct kfiv_device *dev,
 				     const struct fi_info *hints)
@@ -123,6 +166,8 @@ static struct fi_info *kfiv_new_info(const struct kfiv_device *dev,
 		goto free_info;
 	if (dev && kfiv_set_device(info, dev, hints))
 		goto free_info;
+	if (kfiv_is_dgram(dev, hints))
+		kfiv_make_dgram(info, dev);
 	kfi_obey_hints(info, hints);
 	return info;
 

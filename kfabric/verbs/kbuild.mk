@@ -3,4 +3,5 @@
 obj-m += kfabric_verbs.o
 kfabric_verbs-y := $(addprefix kfabric/verbs/, \
 	module.o device.o info.o domain.o cq.o ep.o qp.o cm.o pep.o connreq.o \
-	post.o rma.o atomic.o ops.o recv.o completion.o sge.o fastreg.o mr.o srx.o)
+	post.o rma.o atomic.o ops.o recv.o completion.o sge.o fastreg.o mr.o srx.o \
+	dgram.o dgram_addr.o dgram_ask.o dgram_post.o dgram_recv.o)

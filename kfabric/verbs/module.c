@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * kfabric_verbs: provider "verbs": connected endpoints over the RDMA
- * connection manager: InfiniBand, RoCE, iWARP.
+ * kfabric_verbs: provider "verbs": connected and datagram endpoints over the
+ * RDMA connection manager: InfiniBand, RoCE, iWARP.
  *
  * Objects hold the module, so the exit finds no endpoints. What may still run
  * is the tail of work that dropped the last reference: destroying the
@@ -13,6 +13,7 @@
 
 struct workqueue_struct *kfiv_wq;
 struct workqueue_struct *kfiv_slow_wq;
+struct workqueue_struct *kfiv_ask_wq;
 
 struct kfi_provider kfiv_provider = {
 	.name = "verbs",
@@ -36,9 +37,13 @@ static int __init kfiv_init(void)
 				       WQ_MEM_RECLAIM | WQ_UNBOUND, 0);
 	if (!kfiv_slow_wq)
 		goto destroy_wq;
+	kfiv_ask_wq = alloc_workqueue("kfabric_verbs_ask",
+				      WQ_MEM_RECLAIM | WQ_UNBOUND, 0);
+	if (!kfiv_ask_wq)
+		goto destroy_slow_wq;
 	ret = kfiv_device_setup();
 	if (ret)
-		goto destroy_slow_wq;
+		goto destroy_ask_wq;
 	ret = kfi_provider_register(&kfiv_provider);
 	if (ret)
 		goto teardown_device;
@@ -46,6 +51,8 @@ static int __init kfiv_init(void)
 
 teardown_device:
 	kfiv_device_teardown();
+destroy_ask_wq:
+	destroy_workqueue(kfiv_ask_wq);
 destroy_slow_wq:
 	destroy_workqueue(kfiv_slow_wq);
 destroy_wq:
@@ -58,6 +65,7 @@ static void __exit kfiv_exit(void)
 	kfi_provider_deregister(&kfiv_provider);
 	destroy_workqueue(kfiv_wq);
 	destroy_workqueue(kfiv_slow_wq);
+	destroy_workqueue(kfiv_ask_wq);
 	kfiv_device_teardown();
 }
 

@@ -18,7 +18,7 @@
  */
 #include <linux/string.h>
 
-#include "verbs.h"
+#include "dgram.h"
 
 static struct kfiv_op *kfiv_op_of_wr(const struct kfiv_ep *ep,
 				     const struct ib_send_wr *wr)
@@ -33,7 +33,7 @@ static struct kfiv_op *kfiv_op_of_wr(const struct kfiv_ep *ep,
 }
 
 /* Hand the chain to the device. What it refuses is flushed by the stop. */
-static void kfiv_chain_hand_over(struct kfiv_ep *ep)
+void kfiv_chain_hand_over(struct kfiv_ep *ep)
 {
 	const struct ib_send_wr *bad;
 	struct ib_send_wr *first = ep->chain;
@@ -51,6 +51,31 @@ static void kfiv_chain_hand_over(struct kfiv_ep *ep)
 	ep->unsent = kfiv_op_of_wr(ep, bad);
 	ep->tx_state = KFIV_QUEUE_STOPPED;
 	kfiv_ep_queue_stop(ep);
+}
+
+/*
+ * The device gets an operation with the next chain. The timer is left alone as long as
+ * it runs early enough.
+ */
+void kfiv_chain_add(struct kfiv_ep *ep, struct kfiv_op *op,
+		    struct ib_send_wr *first, struct ib_send_wr *last)
+{
+	u32 timeout_ms = READ_ONCE(ep->ep.op_timeout_ms);
+	unsigned long end = jiffies + msecs_to_jiffies(timeout_ms);
+
+	lockdep_assert_held(&ep->tx_lock);
+	if (!ep->unsent)
+		ep->unsent = op;
+	if (op->ah)
+		kfiv_dgram_keep(ep->dgram, op->ah);
+	*ep->chain_end = first;
+	ep->chain_end = &last->next;
+	if (timeout_ms &&
+	    (!ep->timer_armed || time_before(end, ep->timer_end))) {
+		ep->timer_armed = true;
+		ep->timer_end = end;
+		mod_delayed_work(kfiv_wq, &ep->op_timer, end - jiffies);
+	}
 }
 
 /* Data for the peer's completion cannot travel on iWARP. */
@@ -93,6 +118,7 @@ static void kfiv_fill_wr(struct kfiv_ep *ep, struct kfiv_op *op,
 			 const struct kfiv_post *post, int n)
 {
 	bool fence = (post->flags & FI_FENCE) && !ep->sinks;
+	bool asking;
 
 	op->wr.rdma = (struct ib_rdma_wr){
 		.wr = { .wr_cqe = &op->cqe,
@@ -109,6 +135,9 @@ static void kfiv_fill_wr(struct kfiv_ep *ep, struct kfiv_op *op,
 		op->wr.atomic.swap = post->swap;
 		op->wr.atomic.rkey = post->rkey;
 	}
+	op->ah = NULL;
+	if (post->to && !kfiv_dgram_aim(ep->dgram, op, post->to, &asking))
+		op->to = *post->to;
 	if (post->flags & FI_REMOTE_CQ_DATA)
 		op->wr.rdma.wr.ex.imm_data = cpu_to_be32(post->data);
 }
@@ -186,21 +215,22 @@ static int kfiv_prepare_op(struct kfiv_ep *ep, struct kfiv_op *op,
 /*
  * There is no way back: the operation is counted, ordered and chained. On iWARP
  * it is always signaled: siw reports out of order, and sends what is not signaled
- * from where it lies, when it may be over already. The timer is left alone as long
- * as it runs early enough.
+ * from where it lies, when it may be over already. So is a datagram, which
+ * may wait for its peer's address, so that nobody knows what is before and behind it.
  */
 static void kfiv_accept_op(struct kfiv_ep *ep, struct kfiv_op *op,
 			   struct ib_send_wr *first, struct ib_send_wr *last,
 			   const struct kfiv_post *post)
 {
-	u32 timeout_ms = READ_ONCE(ep->ep.op_timeout_ms);
-	unsigned long end = jiffies + msecs_to_jiffies(timeout_ms);
 	bool heard = (post->context && (!ep->ep.tx_selective ||
 					(post->flags & FI_COMPLETION))) ||
 		     kfi_ep_counts(&ep->ep, post->comp_flags);
 	bool back = kfiv_reads_back(post);
+	bool waits = post->to && !op->ah;
 
-	if (back) {
+	if (post->to) {
+		op->wr.send.send_flags |= IB_SEND_SIGNALED;
+	} else if (back) {
 		/* The READ is signaled. */
 		ep->tx_quiet = 0;
 		if (ep->sinks)
@@ -214,20 +244,14 @@ static void kfiv_accept_op(struct kfiv_ep *ep, struct kfiv_op *op,
 		list_del(&op->slot->node);
 	op->places = kfiv_places(ep, post);
 	ep->tx_free -= op->places;
-	if (!ep->unsent)
-		ep->unsent = op;
-	*ep->chain_end = first;
-	ep->chain_end = &last->next;
 	kfi_comp_set(op->comp, post->context, post->flags, post->comp_flags,
 		     post->buf->len);
 	kfiv_op_begin(&ep->ep, op, back ? kfiv_front_done : kfiv_tx_done,
-		      &ep->tx_ops);
-	if (timeout_ms &&
-	    (!ep->timer_armed || time_before(end, ep->timer_end))) {
-		ep->timer_armed = true;
-		ep->timer_end = end;
-		mod_delayed_work(kfiv_wq, &ep->op_timer, end - jiffies);
-	}
+		      waits ? &ep->dgram->waiting : &ep->tx_ops);
+	if (waits)
+		kfiv_dgram_kick(ep->dgram);
+	else
+		kfiv_chain_add(ep, op, first, last);
 }
 
 static ssize_t kfiv_post_tx_locked(struct kfiv_ep *ep,
@@ -239,7 +263,8 @@ static ssize_t kfiv_post_tx_locked(struct kfiv_ep *ep,
 	ssize_t ret;
 
 	if (ep->tx_state != KFIV_QUEUE_OPEN ||
-	    fi_ep_state(&ep->ep) != KFI_EP_CONNECTED)
+	    fi_ep_state(&ep->ep) !=
+		    (ep->dgram ? KFI_EP_ENABLED : KFI_EP_CONNECTED))
 		return -ENOTCONN;
 	if (kfiv_needs_slot(post))
 		slot = list_first_entry_or_null(&ep->slots, struct kfiv_slot,
@@ -282,7 +307,7 @@ ssize_t kfiv_tx_post(struct kfiv_ep *ep, const struct kfiv_post *post)
 	return ret;
 }
 
-static void kfiv_post_submit(struct fid_ep *fep)
+void kfiv_post_submit(struct fid_ep *fep)
 {
 	struct kfiv_ep *ep = to_kfiv_ep(fep);
 	unsigned long irq;

@@ -17,7 +17,7 @@
  */
 #include <linux/sched/mm.h>
 
-#include "verbs.h"
+#include "dgram.h"
 
 static void kfiv_qp_event(struct ib_event *event, void *context)
 {
@@ -52,6 +52,7 @@ int kfiv_qp_create(struct kfiv_ep *ep)
 {
 	struct kfiv_srx *srx = ep->ep.srx ? to_kfiv_srx(ep->ep.srx) : NULL;
 	const struct kfiv_device *dev = ep->domain->dev;
+	u32 rx_sge = ep->dgram ? KFIV_DGRAM_SGES : ep->rx_attr.iov_limit;
 	struct ib_qp_init_attr init = {
 		.event_handler = kfiv_qp_event,
 		.qp_context = ep,
@@ -63,9 +64,9 @@ int kfiv_qp_create(struct kfiv_ep *ep)
 					KFIV_OWN_WRS,
 			 .max_recv_wr = srx ? 0 : ep->rx_attr.size + 1,
 			 .max_send_sge = dev->max_sge,
-			 .max_recv_sge = srx ? 0 : ep->rx_attr.iov_limit },
+			 .max_recv_sge = srx ? 0 : rx_sge },
 		.sq_sig_type = IB_SIGNAL_REQ_WR,
-		.qp_type = IB_QPT_RC,
+		.qp_type = ep->dgram ? IB_QPT_UD : IB_QPT_RC,
 	};
 	unsigned int noio;
 	int ret;
@@ -105,9 +106,19 @@ void kfiv_ep_queue_stop(struct kfiv_ep *ep)
 	queue_work(kfiv_wq, &ep->stop_work);
 }
 
-/* Something went wrong, or the peer left. Context: any but hardirq. */
+/*
+ * Something went wrong, or the peer left. A datagram endpoint has no connection that
+ * could end, and dies. Context: any but hardirq.
+ */
 void kfiv_ep_fail(struct kfiv_ep *ep, int err, int prov_errno)
 {
+	if (ep->dgram) {
+		if (fi_ep_state(&ep->ep) != KFI_EP_ENABLED)
+			return;
+		kfi_obj_kill(&ep->ep.fid);
+		kfiv_ep_queue_stop(ep);
+		return;
+	}
 	if (kfi_ep_down(&ep->ep, err, prov_errno, NULL, 0))
 		kfiv_ep_queue_stop(ep);
 }
@@ -127,7 +138,7 @@ static void kfiv_slow_work(struct work_struct *work)
 	struct kfiv_ep *ep = container_of(work, struct kfiv_ep, slow_work);
 
 	mutex_lock(&ep->id_mutex);
-	if (ep->id)
+	if (ep->id && !ep->dgram)
 		rdma_disconnect(ep->id);
 	mutex_unlock(&ep->id_mutex);
 	kfi_obj_put(&ep->ep.fid);
@@ -189,7 +200,9 @@ void kfiv_ep_stop(struct kfiv_ep *ep)
 		spin_lock_irq(&ep->rx_lock);
 		ep->rx_state = KFIV_QUEUE_STOPPED;
 		spin_unlock_irq(&ep->rx_lock);
-		if (ep->qp && ep->ep.srx)
+		if (ep->dgram)
+			kfiv_dgram_stop(ep);
+		else if (ep->qp && ep->ep.srx)
 			kfiv_srx_drain(ep);
 		else if (ep->qp)
 			ib_drain_qp(ep->qp);
@@ -221,7 +234,7 @@ void kfiv_ep_free_hw(struct kfiv_ep *ep)
 		if (ep->accepting && !ep->answered)
 			rdma_reject(id, &none, sizeof(none),
 				    IB_CM_REJ_CONSUMER_DEFINED);
-		else
+		else if (!ep->dgram)
 			rdma_disconnect(id);
 		mutex_lock(&ep->mutex);
 		if (ep->qp) {
@@ -243,6 +256,8 @@ void kfiv_ep_free_hw(struct kfiv_ep *ep)
 			    DMA_FROM_DEVICE);
 	if (id)
 		rdma_destroy_id(id);
+	if (ep->dgram)
+		kfiv_dgram_free_hw(ep);
 	cancel_delayed_work_sync(&ep->cm_timer);
 	kfiv_domain_put_hw(ep->domain);
 }

@@ -61,6 +61,8 @@
 /* Private data on the wire: a length byte, then up to that many bytes. */
 #define KFIV_CM_DATA_MAX 55
 
+struct kfiv_ah;
+struct kfiv_dgram;
 struct kfiv_ep;
 struct kfiv_owner;
 
@@ -247,9 +249,12 @@ struct kfiv_sinks {
  * @reads: on iWARP, work requests under way of an operation that has READs: these,
  *	and what is before them
  * @err: how it ended, if @over; before that the first failure of a part
- * @status: how it ended, as the device says
- * @wr: what the device gets
+ * @status: how it ended, as the device says; of a datagram that the device was not
+ *	given, -errno of asking where to send it
+ * @ah: of a datagram, to whom it goes, with a reference; NULL: nobody knows yet
+ * @wr: what the device gets; of a receive of datagrams the buffer
  * @back: the READ behind it, with FI_DELIVERY_COMPLETE
+ * @to: of a datagram that nobody knows yet where to send, its address
  * @back_cqe: how the work completion of @back finds the operation
  * @back_sge: where @back reads into
  * @sge: segments, mapped
@@ -270,14 +275,20 @@ struct kfiv_op {
 	bool over;
 	u8 reads;
 	int err;
-	enum ib_wc_status status;
+	int status;
+	struct kfiv_ah *ah;
 	union {
 		struct ib_send_wr send;
 		struct ib_rdma_wr rdma;
 		struct ib_atomic_wr atomic;
 		struct ib_recv_wr recv;
+		struct ib_ud_wr ud;
+		struct fi_buf buf;
 	} wr;
-	struct ib_rdma_wr back;
+	union {
+		struct ib_rdma_wr back;
+		struct sockaddr_in6 to;
+	};
 	struct ib_cqe back_cqe;
 	struct ib_sge back_sge;
 	struct ib_sge sge[KFIV_MAX_SGE];
@@ -338,6 +349,7 @@ enum kfiv_queue_state {
  * @rx_attr: limits of receives
  * @max_msg_size: limit of both
  * @sinks: of reads; NULL unless on iWARP
+ * @dgram: what a datagram endpoint has besides; NULL: it is a connected one
  * @stop_work: stops the endpoint after an error
  * @slow_work: tells the peer
  * @removal_work: gives back what a removed device waits for
@@ -394,6 +406,7 @@ struct kfiv_ep {
 	struct fi_rx_attr rx_attr;
 	size_t max_msg_size;
 	struct kfiv_sinks *sinks;
+	struct kfiv_dgram *dgram;
 	struct work_struct stop_work;
 	struct work_struct slow_work;
 	struct work_struct removal_work;
@@ -512,6 +525,7 @@ struct kfiv_mr {
  * @swap: what comes instead
  * @data: for the peer's completion, in host order
  * @scratch: read into ep->scratch instead of @buf
+ * @to: where a datagram goes to, else NULL
  */
 struct kfiv_post {
 	struct fi_context *context;
@@ -527,6 +541,7 @@ struct kfiv_post {
 	u64 swap;
 	u32 data;
 	bool scratch;
+	const struct sockaddr_in6 *to;
 };
 
 /* What kfi_obj_kfree() frees begins with its fid. */
@@ -545,6 +560,7 @@ static_assert(!offsetof(struct kfiv_srx, ep));
 extern struct kfi_provider kfiv_provider;
 extern struct workqueue_struct *kfiv_wq; /* must not block for long */
 extern struct workqueue_struct *kfiv_slow_wq; /* may */
+extern struct workqueue_struct *kfiv_ask_wq; /* what others' works wait for */
 
 /* device.c */
 extern struct mutex kfiv_device_mutex;
@@ -578,7 +594,11 @@ void kfiv_ep_put_cqs(struct kfiv_ep *ep);
 /* ep.c */
 int kfiv_endpoint(struct fid_domain *domain, struct fi_info *info,
 		  struct fid_ep **ep, void *context);
+struct kfiv_ep *kfiv_ep_alloc(struct fid_domain *domain, struct fi_info *info,
+			      const struct kfi_ep_ops *ops, void *context);
+int kfiv_ep_set_up(struct kfiv_ep *ep, const struct fi_info *info);
 void kfiv_ep_remove(struct kfiv_ep *ep);
+extern const struct fi_ops kfiv_ep_fid_ops;
 
 /* qp.c */
 int kfiv_qp_create(struct kfiv_ep *ep);
@@ -616,6 +636,10 @@ ssize_t kfiv_tx_inject(struct kfiv_ep *ep, struct kfiv_post *post,
 		       const void *bytes, size_t len);
 int kfiv_check_data(const struct kfiv_ep *ep, u64 flags);
 int kfiv_tx_post_own(struct kfiv_ep *ep, struct ib_send_wr *wr);
+void kfiv_post_submit(struct fid_ep *ep);
+void kfiv_chain_add(struct kfiv_ep *ep, struct kfiv_op *op,
+		    struct ib_send_wr *first, struct ib_send_wr *last);
+void kfiv_chain_hand_over(struct kfiv_ep *ep);
 
 /* rma.c */
 int kfiv_set_remote(struct kfiv_post *post, u64 addr, size_t len, u64 key);
@@ -648,6 +672,9 @@ void kfiv_back_done(struct ib_cq *cq, struct ib_wc *wc);
 void kfiv_tx_note(struct kfiv_ep *ep, struct kfiv_op *op,
 		  enum ib_wc_status status);
 void kfiv_tx_over(struct kfiv_ep *ep, struct kfiv_op *op);
+void kfiv_tx_finish(struct kfiv_ep *ep, struct list_head *done);
+void kfiv_op_finish(struct kfiv_ep *ep, struct kfiv_op *op, int err,
+		    int status);
 void kfiv_rx_done(struct ib_cq *cq, struct ib_wc *wc);
 int kfiv_rx_errno(enum ib_wc_status status);
 /* A receive is on no list any more: tell what came of it. */

@@ -56,7 +56,7 @@ struct fi_verbs_domain {
 
 /**
  * struct fi_verbs_ep - what is behind an endpoint
- * @qp: queue pair, a reliable connection
+ * @qp: queue pair: a reliable connection; of FI_EP_DGRAM an unreliable datagram one
  * @send_cq: where it completes sends, remote memory and atomic operations; shared with
  *	other users of the device
  * @recv_cq: where it completes receives; may be the same
