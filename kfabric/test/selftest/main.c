@@ -47,6 +47,10 @@ MODULE_PARM_DESC(peer_port, "remote: its port");
 char *st_nobody = "";
 module_param_named(nobody, st_nobody, charp, 0444);
 MODULE_PARM_DESC(nobody, "remote: an address that nobody has");
+bool st_datagrams;
+module_param_named(dgram, st_datagrams, bool, 0444);
+MODULE_PARM_DESC(dgram,
+		 "test the datagram endpoints of verbs, not the connected");
 static char *st_only = "";
 module_param_named(only, st_only, charp, 0444);
 MODULE_PARM_DESC(only, "run only the group of tests of this name");
@@ -85,7 +89,7 @@ static const struct st_group st_groups[] = {
 	{ "memory", st_test_memory, true },
 };
 
-/* What is tried of providers of unconnected endpoints, "rdm;...", "rds" and "udp". */
+/* What is tried of providers of unconnected endpoints: st_is_unconnected(). */
 static const struct st_group st_rdm_groups[] = {
 	{ "object", st_test_rdm_object },
 	{ "av", st_test_rdm_av },
@@ -108,6 +112,10 @@ static const struct st_group st_rdm_groups[] = {
 	{ "hostile", st_test_rdm_hostile, .layer = true },
 	{ "dgram", st_test_dgram, .dgram = true },
 	{ "full", st_test_dgram_full, true, .dgram = true },
+	{ "absent", st_test_dgram_absent, true, .dgram = true },
+	{ "unplug", st_test_dgram_unplug, true, .dgram = true },
+	{ "server", st_test_ud_server, true, .dgram = true },
+	{ "client", st_test_ud_client, true, .dgram = true },
 	{ "grant", st_test_rdm_grant, .layer = true },
 	{ "idle", st_test_rdm_idle, true, true },
 	{ "removal", st_test_rdm_removal, true, true },

@@ -18,7 +18,16 @@ bool st_is_rdm_layer(const struct st *st)
 /* Its endpoints promise nothing of what is sent. */
 bool st_is_dgram(const struct st *st)
 {
-	return !strcmp(st->provider, "udp");
+	return !strcmp(st->provider, "udp") || st_is_ud(st);
+}
+
+/*
+ * They are those of verbs: a datagram is a packet, and a peer is asked for its queue
+ * pair, so that one who is not there is noticed.
+ */
+bool st_is_ud(const struct st *st)
+{
+	return st_datagrams && !strcmp(st->provider, "verbs");
 }
 
 bool st_is_unconnected(const struct st *st)

@@ -34,6 +34,7 @@ extern bool st_with_load;
 extern char *st_peer;
 extern char *st_nobody;
 extern ushort st_peer_port;
+extern bool st_datagrams;
 
 /* Results of one provider. */
 struct st {
@@ -174,6 +175,7 @@ struct st_node {
 
 bool st_is_unconnected(const struct st *st);
 bool st_is_dgram(const struct st *st);
+bool st_is_ud(const struct st *st);
 bool st_is_rdm_layer(const struct st *st);
 bool st_knows_ports(const struct st *st);
 size_t st_longest(const struct st *st);
@@ -379,6 +381,10 @@ void st_test_rdm_removal(struct st *st);
 void st_test_rdm_alloc(struct st *st);
 void st_test_dgram(struct st *st);
 void st_test_dgram_full(struct st *st);
+void st_test_dgram_absent(struct st *st);
+void st_test_dgram_unplug(struct st *st);
+void st_test_ud_server(struct st *st);
+void st_test_ud_client(struct st *st);
 void st_test_remote(struct st *st);
 void st_test_cut(struct st *st);
 void st_test_gone(struct st *st);

@@ -15,6 +15,8 @@
 
 #define MANY	 100 /* datagrams that have no receive */
 #define MANY_LEN 60000 /* of one: together more than a socket keeps */
+#define UD_QUEUE \
+	16 /* operations of each direction, where these are the limit */
 #define KEPT_MS	 300 /* until what is there has come */
 #define SHORT_MS 300 /* time-out of what is to end by it */
 #define WAITING	 3 /* sends that the socket has no room for */
@@ -86,6 +88,7 @@ static void st_dgram_family(struct st *st, struct st_duo *d)
 static void st_dgram_nobody(struct st *st, struct st_duo *d)
 {
 	struct st_node gone = {};
+	int want = st_is_ud(st) ? EHOSTUNREACH : 0;
 	fi_addr_t nobody;
 	int i, ok = 0;
 
@@ -95,20 +98,27 @@ static void st_dgram_nobody(struct st *st, struct st_duo *d)
 	nobody = st_node_knows(&d->a, &gone);
 	st_node_close(&gone);
 	for (i = 0; i < 3; i++)
-		ok += !st_op_result(d->a.cq, d->r.tx[i],
-				    st_node_send(&d->a, d->r.tx[i], d->r.src,
-						 10, nobody));
-	CHECK_EQ(st, ok, 3, "messages to nobody are sent");
+		ok += st_op_result(d->a.cq, d->r.tx[i],
+				   st_node_send(&d->a, d->r.tx[i], d->r.src, 10,
+						nobody)) == want;
+	CHECK_EQ(st, ok, 3,
+		 "messages to nobody are sent, unless it is noticed");
 	CHECK_EQ(st, st_pass(&d->r, &d->a, &d->b, d->to_b, 10), 0,
 		 "one to somebody arrives behind them");
 }
 
 /* ---- what there is no room for ----------------------------------------------------- */
 
+/* Bytes of one of many. */
+static size_t st_many_len(const struct st *st)
+{
+	return min_t(size_t, MANY_LEN, st_longest(st));
+}
+
 /* The next datagram; its length, or a negative number: there is none, or not as sent. */
 static int st_dgram_next(struct st_node *n, struct st_op *rx, u8 *dst, int ms)
 {
-	int ret = st_node_recv(n, rx, dst, MANY_LEN);
+	int ret = st_node_recv(n, rx, dst, st_many_len(n->st));
 
 	if (ret)
 		return ret;
@@ -124,11 +134,12 @@ static int st_dgram_next(struct st_node *n, struct st_op *rx, u8 *dst, int ms)
 /* What is there, up to a short message that is sent behind it. */
 static int st_dgram_count_kept(struct st *st, struct st_duo *d, u8 *dst)
 {
+	const int many = st_many_len(st);
 	int kept = 0, whole = 0, len, ret;
 
 	while ((len = st_dgram_next(&d->b, d->r.rx[0], dst, KEPT_MS)) > 0) {
 		kept++;
-		whole += len == MANY_LEN && st_holds(dst, MANY_LEN, dst[0]);
+		whole += len == many && st_holds(dst, many, dst[0]);
 	}
 	ret = st_node_send(&d->a, d->r.tx[0], d->r.src, 10, d->to_b);
 	CHECK_EQ(st, st_op_result(d->a.cq, d->r.tx[0], ret), 0,
@@ -136,7 +147,7 @@ static int st_dgram_count_kept(struct st *st, struct st_duo *d, u8 *dst)
 	/* On a busy machine some come only now. */
 	while ((len = st_dgram_next(&d->b, d->r.rx[0], dst, ST_WAIT_MS)) > 10) {
 		kept++;
-		whole += len == MANY_LEN && st_holds(dst, MANY_LEN, dst[0]);
+		whole += len == many && st_holds(dst, many, dst[0]);
 	}
 	CHECK_EQ(st, len, 10, "it arrives");
 	CHECK_EQ(st, whole, kept, "those that were kept are whole");
@@ -145,11 +156,12 @@ static int st_dgram_count_kept(struct st *st, struct st_duo *d, u8 *dst)
 
 static void st_dgram_drops(struct st *st, struct st_duo *d, u8 *src, u8 *dst)
 {
+	const size_t len = st_many_len(st);
 	int i, sent = 0, kept, ret;
 
 	for (i = 0; i < MANY; i++) {
-		st_fill(src, MANY_LEN, i + 1);
-		ret = st_node_send(&d->a, d->r.tx[0], src, MANY_LEN, d->to_b);
+		st_fill(src, len, i + 1);
+		ret = st_node_send(&d->a, d->r.tx[0], src, len, d->to_b);
 		sent += !st_op_result(d->a.cq, d->r.tx[0], ret);
 	}
 	CHECK_EQ(st, sent, MANY, "messages without a receive are sent");
@@ -165,6 +177,9 @@ void st_test_dgram(struct st *st)
 	struct st_duo *d = kzalloc(sizeof(*d), GFP_KERNEL);
 
 	st_dgram_infos(st);
+	/* A queue pair keeps as many as receives may be posted. */
+	if (st_is_ud(st))
+		st->queue_size = UD_QUEUE;
 	if (CHECK(st, src && dst && d, "there is memory")) {
 		if (st_duo_open(d, st)) {
 			st_dgram_longest(st, d, src, dst);
@@ -174,6 +189,7 @@ void st_test_dgram(struct st *st)
 		}
 		st_duo_close(d);
 	}
+	st->queue_size = 0;
 	kfree(d);
 	kvfree(src);
 	kvfree(dst);
@@ -229,6 +245,121 @@ void st_test_dgram_full(struct st *st)
 	CHECK_EQ(st, ret, 0, "these are canceled");
 	CHECK_EQ(st, st_op_result(d->a.cq, tx[0], 0), ECANCELED, "and end");
 	CHECK_EQ(st, st_op_result(d->a.cq, tx[2], 0), ECANCELED, "both");
+out:
+	st_duo_close(d);
+	kfree(d);
+}
+
+/* ---- a host that is not there ------------------------------------------------------ */
+
+/* The address behind the node's own: nobody has it. */
+static fi_addr_t st_dgram_absent(const struct st_node *n)
+{
+	struct sockaddr_in6 name = n->name;
+	fi_addr_t addr = FI_ADDR_UNSPEC;
+
+	if (name.sin6_family == AF_INET6)
+		name.sin6_addr.s6_addr[15]++;
+	else
+		((u8 *)&((struct sockaddr_in *)&name)->sin_addr)[3]++;
+	fi_av_insert(n->av, &name, 1, &addr, 0, NULL);
+	return addr;
+}
+
+/* As many as there is room for wait for an answer, and end when none comes. */
+static void st_dgram_wait_all(struct st *st, struct st_duo *d, fi_addr_t absent)
+{
+	int i, ended = 0, ret = 0;
+
+	for (i = 0; i < UD_QUEUE; i++)
+		ret = ret
+			      ?: st_node_send(&d->a, d->r.tx[i], d->r.src, 10,
+					      absent);
+	CHECK_EQ(st, ret, 0, "a queue of messages to a host that is not there");
+	CHECK_EQ(st,
+		 st_node_send(&d->a, d->r.tx[UD_QUEUE], d->r.src, 10, absent),
+		 -FI_EAGAIN, "is full");
+	for (i = 0; i < UD_QUEUE; i++)
+		ended += st_op_result(d->a.cq, d->r.tx[i], 0) == EHOSTUNREACH &&
+			 d->r.tx[i]->entry.prov_errno == -ETIMEDOUT &&
+			 d->r.tx[i]->count == 1;
+	CHECK_EQ(st, ended, UD_QUEUE, "each ends once, when none answers");
+}
+
+void st_test_dgram_absent(struct st *st)
+{
+	struct st_duo *d = kzalloc(sizeof(*d), GFP_KERNEL);
+	fi_addr_t absent;
+
+	if (!d)
+		return;
+	st->queue_size = UD_QUEUE;
+	if (!st_duo_open(d, st))
+		goto out;
+	absent = st_dgram_absent(&d->a);
+	CHECK_EQ(st, st_node_send(&d->a, d->r.tx[2], d->r.src, 10, absent), 0,
+		 "a message to a host that is not there is posted");
+	CHECK_EQ(st, st_pass(&d->r, &d->b, &d->a, d->to_a, 10), 0,
+		 "meanwhile others arrive");
+	CHECK_EQ(st, st_node_send(&d->a, d->r.tx[3], d->r.src, 10, absent), 0,
+		 "another one is posted");
+	CHECK_EQ(st, st_cq_drain(d->a.cq, ST_QUIET_MS), 0, "it waits");
+	CHECK_EQ(st, fi_cancel(&d->a.ep->fid, &d->r.tx[3]->ctx), 0,
+		 "it is canceled");
+	CHECK_EQ(st, st_op_result(d->a.cq, d->r.tx[3], 0), ECANCELED,
+		 "it ends so");
+	CHECK_EQ(st, fi_cancel(&d->a.ep->fid, &d->r.tx[3]->ctx), -ENOENT,
+		 "it is not canceled twice");
+	CHECK_EQ(st, st_op_result(d->a.cq, d->r.tx[2], 0), EHOSTUNREACH,
+		 "the first one ends as nobody answers");
+	st_dgram_wait_all(st, d, absent);
+	CHECK_EQ(st, st_node_send(&d->a, d->r.tx[0], d->r.src, 10, absent), 0,
+		 "one waits");
+	CHECK_EQ(st, fi_close(&d->a.ep->fid), 0,
+		 "an endpoint closes while it asks");
+	d->a.ep = NULL;
+	CHECK_EQ(st, st_op_result(d->a.cq, d->r.tx[0], 0), ECANCELED,
+		 "what waited is over");
+out:
+	st->queue_size = 0;
+	st_duo_close(d);
+	kfree(d);
+}
+
+/* ---- the device below -------------------------------------------------------------- */
+
+/* Somebody else removes it when the line says so. */
+void st_test_dgram_unplug(struct st *st)
+{
+	struct st_duo *d = kzalloc(sizeof(*d), GFP_KERNEL);
+	struct st_op **tx, **rx;
+	int ret;
+
+	if (!d)
+		return;
+	if (!st_duo_open(d, st))
+		goto out;
+	tx = d->r.tx;
+	rx = d->r.rx;
+	ret = st_pass(&d->r, &d->a, &d->b, d->to_b, 10);
+	ret = ret ?: st_node_recv(&d->a, rx[1], d->r.dst, ST_ROOM_BASE);
+	ret = ret
+		      ?: st_node_send(&d->a, tx[1], d->r.src, 10,
+				      st_dgram_absent(&d->a));
+	CHECK_EQ(st, ret, 0,
+		 "a message arrives, a receive is posted, a message waits");
+	st_tap_line("    # now the device may go");
+	CHECK_EQ(st, st_op_result(d->a.cq, rx[1], 0), ECANCELED,
+		 "when the device goes the receive ends");
+	CHECK(st, st_op_wait(d->a.cq, tx[1]) && tx[1]->entry.err,
+	      "so does the message");
+	CHECK_EQ(st, st_node_send(&d->a, tx[0], d->r.src, 10, d->to_b), -ENODEV,
+		 "nothing is sent any more");
+	CHECK_EQ(st, st_node_recv(&d->a, rx[0], d->r.dst, 10), -ENODEV,
+		 "nothing is received any more");
+	CHECK_EQ(st, fi_ep_state(d->a.ep), KFI_EP_DEAD, "the endpoint is dead");
+	CHECK_EQ(st, st_cq_drain(d->a.cq, ST_QUIET_MS), 0,
+		 "each has ended once");
 out:
 	st_duo_close(d);
 	kfree(d);
