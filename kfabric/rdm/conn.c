@@ -128,6 +128,7 @@ void kfir_conn_free(struct kfir_conn *conn)
 	/* It may be gone now. */
 	kfir_peer_busy(conn->ep, conn->peer);
 	kfir_kept_drop_all(conn);
+	kfir_grown_free(conn);
 	kfir_slots_free(conn);
 	kfree(conn);
 }
@@ -166,7 +167,9 @@ static int kfir_conn_open(struct kfir_conn *conn, struct fi_info *info)
 	int i, ret;
 
 	info->tx_attr->size = KFIR_TX_SLOTS;
-	info->rx_attr->size = KFIR_RX_SLOTS;
+	/* A place of the queue is small; what it is for comes when it is needed. */
+	info->rx_attr->size = KFIR_RX_SLOTS + KFIR_MORE_SLOTS;
+	info->rx_attr->iov_limit = 1;
 	info->tx_attr->op_flags = 0;
 	info->rx_attr->op_flags = 0;
 	ret = fi_endpoint(kfir_domain_of(conn->ep)->inner, info, &conn->inner,

@@ -228,6 +228,8 @@ static bool kfir_take_canceled(struct kfir_ctx *ctx)
 static void kfir_look_up(struct kfir_conn *conn)
 {
 	kfir_repost_all(conn);
+	if (conn->wants_room)
+		kfir_grow(conn);
 	kfir_grants_look(conn);
 	kfir_send_control(conn);
 }

@@ -4,6 +4,6 @@ obj-m += kfabric_rdm.o
 # Deferred: rdmw-objs is defined by rdmwire/kbuild.mk, which may come later.
 kfabric_rdm-y = $(addprefix kfabric/rdm/, \
 	module.o info.o endpoint.o context.o post.o engine.o peer.o hello.o conn.o \
-	send.o receive.o walk.o kept.o match.o mr.o rma.o atomic.o \
+	send.o receive.o walk.o kept.o grow.o match.o mr.o rma.o atomic.o \
 	grant.o native.o) \
 	$(addprefix kfabric/rdmwire/, $(rdmw-objs))

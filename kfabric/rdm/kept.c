@@ -85,16 +85,19 @@ static bool kfir_is_awaited(struct kfir_conn *conn)
 	return yes;
 }
 
-/*
- * None of what has arrived is taken by a receive. Half of the buffers must be free,
- * for credits to go back.
- */
+/* Half of the buffers must be free, for credits to go back. */
+static bool kfir_is_half_free(const struct kfir_conn *conn)
+{
+	return conn->flow.held <= conn->flow.window_in / 2;
+}
+
+/* None of what has arrived is taken by a receive. */
 void kfir_keep(struct kfir_conn *conn)
 {
 	struct kfir_slot *slot;
 
 	if (conn->broken || conn->state == KFIR_DOWN ||
-	    conn->flow.held <= KFIR_WINDOW / 2 || !kfir_is_awaited(conn))
+	    kfir_is_half_free(conn) || !kfir_is_awaited(conn))
 		return;
 	if (!kfir_may_sleep(conn->ep)) {
 		kfir_wait(conn);
@@ -104,7 +107,7 @@ void kfir_keep(struct kfir_conn *conn)
 	while ((slot = list_first_entry_or_null(&conn->arrived,
 						struct kfir_slot, node))) {
 		if (slot->piece.flags & RDMW_FIRST) {
-			if (conn->flow.held <= KFIR_WINDOW / 2)
+			if (kfir_is_half_free(conn))
 				return;
 			conn->filling = kfir_kept_new(conn, &slot->piece);
 			if (!conn->filling)

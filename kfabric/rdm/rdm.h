@@ -53,6 +53,7 @@
 /* Of a connection. */
 #define KFIR_WINDOW	 8 /* pieces that wait for receives */
 #define KFIR_RX_SLOTS	 (KFIR_WINDOW + RDMW_CONTROL_BUFFERS)
+#define KFIR_MORE_SLOTS	 (RDMW_WINDOW_GROWN - KFIR_WINDOW) /* of a grown one */
 #define KFIR_TX_SLOTS	 8
 #define KFIR_DATA_BYTES	 4096 /* of a message, write or read in a piece */
 #define KFIR_PIECE_BYTES (KFIR_DATA_BYTES + RDMW_HEADER_BYTES + RDMW_HEAD_MAX)
@@ -65,6 +66,7 @@
 
 /* Of an endpoint. */
 #define KFIR_EP_KEPT_BYTES  (16 * 1024 * 1024)
+#define KFIR_EP_GROWN_BYTES (16 * 1024 * 1024) /* of windows that have grown */
 #define KFIR_CONNS_MAX	    4096
 #define KFIR_PEER_CONNS_MAX 4
 #define KFIR_HASH_SIZE	    256
@@ -243,6 +245,10 @@ struct kfir_conn {
 	unsigned int nr_answers; /* pieces of them that are under way */
 	unsigned int nr_free;
 	struct kfir_rx rx; /* the message whose rest is to come */
+	unsigned int nr_credits; /* messages of them, since steady_at */
+	unsigned long steady_at; /* jiffies */
+	bool wants_room; /* more slots to receive are to be had by the work */
+	void *more; /* those slots, or NULL; kfir_slot_of() */
 	void *slots; /* kfir_slot_at() */
 	size_t stride;
 	u8 *bytes; /* of the slots to send */
@@ -341,6 +347,7 @@ struct kfir_ep {
 	unsigned int nr_waiting;
 	unsigned int nr_conns;
 	size_t kept_bytes;
+	size_t grown_bytes; /* of kfir_conn.more */
 	u64 serial; /* of the next hello */
 	unsigned long next_tick; /* jiffies */
 	int ending; /* positive: what all operations end with */
@@ -349,10 +356,16 @@ struct kfir_ep {
 	struct fi_eq_err_entry event_err;
 };
 
+static inline struct kfir_slot *kfir_slot_of(const struct kfir_conn *conn,
+					     void *slots, int i)
+{
+	return slots + i * conn->stride;
+}
+
 /* Those for receives come first. */
 static inline struct kfir_slot *kfir_slot_at(struct kfir_conn *conn, int i)
 {
-	return conn->slots + i * conn->stride;
+	return kfir_slot_of(conn, conn->slots, i);
 }
 
 /* Does the next piece of a message or request have to go on with it? */
@@ -528,6 +541,11 @@ u32 kfir_gather_max(const struct kfir_slot *slot);
 size_t kfir_gather(struct kfir_slot *slot, u32 *count, u32 max,
 		   const struct fi_buf *buf, size_t at, size_t len);
 void kfir_sent(struct kfir_slot *slot);
+
+/* grow.c */
+void kfir_credits_left(struct kfir_conn *conn);
+void kfir_grow(struct kfir_conn *conn);
+void kfir_grown_free(struct kfir_conn *conn);
 
 /* receive.c */
 int kfir_post_slot(struct kfir_slot *slot);

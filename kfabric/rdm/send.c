@@ -455,8 +455,11 @@ void kfir_send_control(struct kfir_conn *conn)
 		kfir_slot_put(slot);
 	} else {
 		buf = fi_buf_linear(slot->bytes, RDMW_HEADER_BYTES);
-		if (!kfir_slot_send(slot, &buf, NULL))
+		if (!kfir_slot_send(slot, &buf, NULL)) {
+			if (conn->flow.owed && !flow.owed)
+				kfir_credits_left(conn);
 			conn->flow = flow;
+		}
 		/* There may be more, or it was not taken. */
 		kfir_touch(conn);
 		return;

@@ -27,16 +27,19 @@
 #define RDMW_FEATURE_JOINT  16 /* one answer to several writes */
 #define RDMW_FEATURE_GRANT  32 /* remote memory by the device below */
 #define RDMW_FEATURE_ATOMIC 64 /* atomic operations on remote memory */
+#define RDMW_FEATURE_GROW   128 /* windows that grow */
 #define RDMW_FEATURES                                                  \
 	(RDMW_FEATURE_TAGS | RDMW_FEATURE_RMA | RDMW_FEATURE_CTX |     \
 	 RDMW_FEATURE_BARE | RDMW_FEATURE_JOINT | RDMW_FEATURE_GRANT | \
-	 RDMW_FEATURE_ATOMIC)
+	 RDMW_FEATURE_ATOMIC | RDMW_FEATURE_GROW)
 /* So many bits there can be of them in all. */
 #define RDMW_FEATURE_BITS 24
 
 /* Bounds of what a peer may offer. */
 #define RDMW_PIECE_MIN	256
 #define RDMW_WINDOW_MAX 1024
+/* And of what a window may grow to. */
+#define RDMW_WINDOW_GROWN 64
 
 /**
  * enum rdmw_kind - kinds of messages; unknown ones end the connection

@@ -164,8 +164,25 @@ _Bool rdmw_flow_credit(struct rdmw_flow *flow, __u8 *out)
 	if (!rdmw_flow_owes(flow))
 		return 0;
 	piece.credits = rdmw_take_owed(flow);
+	piece.at = flow->growing;
+	flow->window_in = (__u16)(flow->window_in + flow->growing);
+	flow->growing = 0;
 	rdmw_piece_pack(&piece, out);
 	return 1;
+}
+
+__u16 rdmw_flow_may_grow(const struct rdmw_flow *flow)
+{
+	__u16 all = (__u16)(flow->window_in + flow->growing);
+
+	if (!(flow->features & RDMW_FEATURE_GROW) || all >= RDMW_WINDOW_GROWN)
+		return 0;
+	return (__u16)(RDMW_WINDOW_GROWN - all);
+}
+
+void rdmw_flow_grow(struct rdmw_flow *flow, __u16 more)
+{
+	flow->growing = (__u16)(flow->growing + more);
 }
 
 _Bool rdmw_flow_bye(struct rdmw_flow *flow, __u8 *out)
@@ -237,7 +254,8 @@ static enum rdmw_violation rdmw_piece_parse(const __u8 *in, __u32 bytes,
 	     piece->kind != RDMW_ANSWER))
 		return RDMW_BAD_RESERVED;
 	if (!rdmw_has_bytes(piece->kind) &&
-	    (piece->flags || piece->bytes || piece->at))
+	    (piece->flags || piece->bytes ||
+	     (piece->at && piece->kind != RDMW_CREDIT)))
 		return RDMW_BAD_RESERVED;
 	/* A tag is a message's, and data is one's or a write's. */
 	if (((piece->flags & RDMW_TAGGED) && piece->kind != RDMW_DATA) ||
@@ -375,6 +393,37 @@ static enum rdmw_violation rdmw_take_control(struct rdmw_flow *flow,
 	}
 }
 
+/* How many more buffers a message of credits tells of. */
+static enum rdmw_violation rdmw_check_growth(const struct rdmw_flow *flow,
+					     __u64 more)
+{
+	if (more && !(flow->features & RDMW_FEATURE_GROW))
+		return RDMW_BAD_RESERVED;
+	/* The first one keeps the sum from being too large a number. */
+	if (more && (more > RDMW_WINDOW_GROWN ||
+		     flow->window_out + more > RDMW_WINDOW_GROWN))
+		return RDMW_BAD_CREDIT;
+	return RDMW_OK;
+}
+
+/* No more come back than were taken; those of new buffers come besides. */
+static enum rdmw_violation rdmw_take_credits(struct rdmw_flow *flow,
+					     const struct rdmw_piece *piece)
+{
+	__u64 more = piece->kind == RDMW_CREDIT ? piece->at : 0;
+	enum rdmw_violation bad = rdmw_check_growth(flow, more);
+
+	if (bad)
+		return bad;
+	if (piece->credits > flow->window_out - flow->credits ||
+	    (piece->kind == RDMW_CREDIT &&
+	     piece->credits < rdmw_credits_due(flow->window_out)))
+		return RDMW_BAD_CREDIT;
+	flow->window_out = (__u16)(flow->window_out + more);
+	flow->credits = (__u16)(flow->credits + piece->credits + more);
+	return RDMW_OK;
+}
+
 /* What a piece without a header is, by what came before it. */
 static enum rdmw_violation rdmw_bare_parse(const struct rdmw_flow *flow,
 					   __u64 data, __u32 bytes,
@@ -408,10 +457,8 @@ enum rdmw_violation rdmw_flow_bare_arrived(struct rdmw_flow *flow, __u64 data,
 
 	if (bad)
 		return bad;
-	if (piece->credits > flow->window_out - flow->credits)
-		return RDMW_BAD_CREDIT;
-	flow->credits = (__u16)(flow->credits + piece->credits);
-	return rdmw_take_data(flow, piece);
+	bad = rdmw_take_credits(flow, piece);
+	return bad ? bad : rdmw_take_data(flow, piece);
 }
 
 /* The features that something of a kind needs. */
@@ -449,11 +496,9 @@ enum rdmw_violation rdmw_flow_arrived(struct rdmw_flow *flow, const __u8 *in,
 		return RDMW_BAD_KIND;
 	if (piece->ctx > flow->ctx_in)
 		return RDMW_BAD_FIELD;
-	if (piece->credits > flow->window_out - flow->credits ||
-	    (piece->kind == RDMW_CREDIT &&
-	     piece->credits < rdmw_credits_due(flow->window_out)))
-		return RDMW_BAD_CREDIT;
-	flow->credits = (__u16)(flow->credits + piece->credits);
+	bad = rdmw_take_credits(flow, piece);
+	if (bad)
+		return bad;
 	if (rdmw_has_bytes(piece->kind))
 		return rdmw_take_data(flow, piece);
 	return rdmw_take_control(flow, piece);

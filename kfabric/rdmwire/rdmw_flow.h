@@ -70,7 +70,8 @@ enum rdmw_status {
  *	has the receive for a write's word
  * @bytes: of it, behind the header
  * @credits: buffers that are free again
- * @at: first piece: bytes of the whole message, else of what came before
+ * @at: first piece: bytes of the whole message, else of what came before; of credits
+ *	how many buffers there are more than before, which are credits, too
  * @word: with RDMW_WORD; of the first piece of an answer &enum rdmw_status; the key
  *	of a grant that is revoked or returned
  * @tag: with RDMW_TAGGED; of an answer how many more requests it is to
@@ -114,6 +115,7 @@ struct rdmw_message {
  * @window_in: our buffers
  * @held: of these, how many hold a piece
  * @owed: of these, how many are free and not given back
+ * @growing: buffers besides them that the peer has not been told of
  * @piece_in: bytes of each, header included
  * @ctx_out: number of the peer's last receive context; 0 if they did not agree
  * @ctx_in: of ours
@@ -138,6 +140,7 @@ struct rdmw_flow {
 	__u16 window_in;
 	__u16 held;
 	__u16 owed;
+	__u16 growing;
 	__u16 piece_in;
 	__u8 ctx_out;
 	__u8 ctx_in;
@@ -222,6 +225,21 @@ _Bool rdmw_flow_owes(const struct rdmw_flow *flow);
  * Return: it is.
  */
 _Bool rdmw_flow_credit(struct rdmw_flow *flow, __u8 *out);
+
+/**
+ * rdmw_flow_may_grow() - can the peer be told of more buffers?
+ * @flow: the connection's
+ *
+ * Return: of how many at most; 0: of none.
+ */
+__u16 rdmw_flow_may_grow(const struct rdmw_flow *flow);
+
+/**
+ * rdmw_flow_grow() - there are more buffers: the next message of credits says so
+ * @flow: the connection's
+ * @more: how many, as rdmw_flow_may_grow() allows
+ */
+void rdmw_flow_grow(struct rdmw_flow *flow, __u16 more);
 
 /**
  * rdmw_flow_bye() - a farewell, if none was sent

@@ -107,6 +107,7 @@ static const struct st_group st_rdm_groups[] = {
 	{ "cntr", st_test_rdm_cntr },
 	{ "srx", st_test_srx },
 	{ "busy", st_test_rdm_busy, .layer = true },
+	{ "grow", st_test_rdm_grow, .layer = true },
 	{ "crowd", st_test_rdm_crowd, .layer = true },
 	{ "again", st_test_rdm_again, .layer = true },
 	{ "hostile", st_test_rdm_hostile, .layer = true },

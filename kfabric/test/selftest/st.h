@@ -394,6 +394,7 @@ void st_test_rdm_peers(struct st *st);
 void st_test_rdm_cycle(struct st *st);
 void st_test_rdm_context(struct st *st);
 void st_test_rdm_busy(struct st *st);
+void st_test_rdm_grow(struct st *st);
 void st_test_rdm_crowd(struct st *st);
 void st_test_rdm_again(struct st *st);
 void st_test_memory(struct st *st);

@@ -76,6 +76,8 @@ static void act(struct rdmw_flow *flow, uint8_t what)
 
 	if ((what & 1) && flow->held)
 		rdmw_flow_freed(flow);
+	if ((what & 6) == 6 && rdmw_flow_may_grow(flow))
+		rdmw_flow_grow(flow, 1);
 	if (what & 2)
 		rdmw_flow_credit(flow, out);
 	if ((what & 4) && rdmw_flow_may_send(flow, RDMW_DATA))
@@ -227,6 +229,9 @@ static void messages(struct rdmw_flow *flow, const uint8_t *data, size_t size)
 					 data + 1 + RDMW_HEADER_BYTES, data[0]))
 				return;
 		}
+		expect(piece.kind != RDMW_CREDIT || !piece.at ||
+		       ((flow->features & RDMW_FEATURE_GROW) &&
+			flow->window_out <= RDMW_WINDOW_GROWN));
 		/* To several requests. */
 		expect(piece.kind != RDMW_ANSWER || !piece.tag ||
 		       ((flow->features & RDMW_FEATURE_JOINT) && !piece.bytes &&

@@ -17,6 +17,7 @@ RMA = UNIT + "rma"
 BARE = UNIT + "bare"
 GRANT = UNIT + "grant"
 ATOMIC = UNIT + "atomic"
+GROW = UNIT + "grow"
 
 
 def mutant(kind, file, old, new, noticed_by):
@@ -144,7 +145,24 @@ RDM_MUTANTS = {
         ")", BARE),
     "rdm-credits-of-nobody-without-header": mutant(
         "bare", "rdmw_flow.c",
-        "if (piece->credits > flow->window_out - flow->credits)\n", "if (0)\n", BARE),
+        "if (piece->credits > flow->window_out - flow->credits ||", "if (", BARE),
+    # Windows that grow.
+    "rdm-a-window-grows-without-its-feature": mutant(
+        "windows", "rdmw_flow.c", "if (more && !(flow->features & RDMW_FEATURE_GROW))",
+        "if (0)", GROW),
+    "rdm-a-window-grows-beyond-its-bound": mutant(
+        "windows", "rdmw_flow.c", "flow->window_out + more > RDMW_WINDOW_GROWN", "0", GROW),
+    "rdm-a-window-grows-by-more-than-a-number": mutant(
+        "windows", "rdmw_flow.c", "(more > RDMW_WINDOW_GROWN ||", "(", GROW),
+    "rdm-new-buffers-are-no-credits": mutant(
+        "windows", "rdmw_flow.c", "piece->credits + more)", "piece->credits)", GROW),
+    "rdm-a-large-window-grows": mutant(
+        "windows", "rdmw_flow.c", " || all >= RDMW_WINDOW_GROWN)", ")", GROW),
+    "rdm-a-farewell-tells-of-buffers": mutant(
+        "windows", "rdmw_flow.c", "(piece->at && piece->kind != RDMW_CREDIT)", "0", GROW),
+    "rdm-buffers-count-before-the-peer-is-told": mutant(
+        "windows", "rdmw_flow.c", "flow->growing = (__u16)(flow->growing + more);",
+        "flow->window_in = (__u16)(flow->window_in + more);", GROW),
     # Requests and answers.
     "rdm-an-answer-to-nothing": mutant(
         "requests", "rdmw_flow.c", "if (piece->tag >= flow->asked)",

@@ -1,0 +1,125 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/*
+ * The rdm provider: windows that grow: more buffers to receive for a peer that sends
+ * steadily and is sent nothing, so that credits need messages of their own. Half of a
+ * window goes back with each, so that a large one needs few.
+ *
+ * A window does not shrink: buffers that the inner provider has are its own until
+ * something comes into them. They go with the connection, which is closed when it is
+ * idle; and an endpoint has only so many of them.
+ *
+ * Context: the engine; memory is the work's.
+ */
+#include <linux/gfp.h>
+#include <linux/jiffies.h>
+#include <linux/mm.h>
+#include <linux/slab.h>
+
+#include "rdm.h"
+
+/* So many messages of credits within the time are steady traffic. */
+#define KFIR_STEADY    8
+#define KFIR_STEADY_MS 100
+
+/* Of who can do without. */
+#define KFIR_GFP (GFP_KERNEL | __GFP_NOWARN | __GFP_NORETRY)
+
+static size_t kfir_grown_cost(const struct kfir_conn *conn)
+{
+	return KFIR_MORE_SLOTS *
+	       (conn->stride + (PAGE_SIZE << get_order(KFIR_PIECE_BYTES)));
+}
+
+/* A message of credits was sent: are there so many that a larger window is worth it? */
+void kfir_credits_left(struct kfir_conn *conn)
+{
+	const unsigned long ms = msecs_to_jiffies(KFIR_STEADY_MS);
+
+	if (conn->more || !rdmw_flow_may_grow(&conn->flow))
+		return;
+	if (time_after(jiffies, conn->steady_at + ms)) {
+		conn->steady_at = jiffies;
+		conn->nr_credits = 0;
+	}
+	if (++conn->nr_credits < KFIR_STEADY)
+		return;
+	conn->nr_credits = 0;
+	conn->wants_room = true;
+	kfir_touch(conn);
+}
+
+static void kfir_slots_drop(const struct kfir_conn *conn, void *slots)
+{
+	int i;
+
+	for (i = 0; slots && i < KFIR_MORE_SLOTS; i++)
+		free_pages((unsigned long)kfir_slot_of(conn, slots, i)->bytes,
+			   get_order(KFIR_PIECE_BYTES));
+	kvfree(slots);
+}
+
+void kfir_grown_free(struct kfir_conn *conn)
+{
+	if (conn->more)
+		conn->ep->grown_bytes -= kfir_grown_cost(conn);
+	kfir_slots_drop(conn, conn->more);
+	conn->more = NULL;
+}
+
+/* NULL: there is no memory, and it is done without. */
+static void *kfir_more_slots(struct kfir_conn *conn)
+{
+	void *slots = kvcalloc(KFIR_MORE_SLOTS, conn->stride, KFIR_GFP);
+	struct kfir_slot *slot;
+	int i;
+
+	for (i = 0; slots && i < KFIR_MORE_SLOTS; i++) {
+		slot = kfir_slot_of(conn, slots, i);
+		slot->conn = conn;
+		slot->rx = true;
+		INIT_LIST_HEAD(&slot->node);
+		slot->bytes = (u8 *)__get_free_pages(
+			KFIR_GFP, get_order(KFIR_PIECE_BYTES));
+		if (!slot->bytes) {
+			kfir_slots_drop(conn, slots);
+			return NULL;
+		}
+	}
+	return slots;
+}
+
+/* Post what the window grows by, and have the next message of credits tell. */
+static void kfir_post_more(struct kfir_conn *conn)
+{
+	u16 n, most = rdmw_flow_may_grow(&conn->flow);
+	int ret = 0;
+
+	most = min_t(u16, most, KFIR_MORE_SLOTS);
+	for (n = 0; n < most && !ret; n++)
+		ret = kfir_post_slot(kfir_slot_of(conn, conn->more, n));
+	if (ret)
+		n--;
+	rdmw_flow_grow(&conn->flow, n);
+	if (ret && ret != -FI_EAGAIN)
+		kfir_conn_break(conn, -ret);
+}
+
+void kfir_grow(struct kfir_conn *conn)
+{
+	struct kfir_ep *ep = conn->ep;
+
+	if (!kfir_may_sleep(ep)) {
+		kfir_touch(conn);
+		ep->left = true;
+		return;
+	}
+	conn->wants_room = false;
+	if (conn->broken || conn->state != KFIR_UP || conn->leaving ||
+	    ep->grown_bytes + kfir_grown_cost(conn) > KFIR_EP_GROWN_BYTES)
+		return;
+	conn->more = kfir_more_slots(conn);
+	if (!conn->more)
+		return;
+	ep->grown_bytes += kfir_grown_cost(conn);
+	kfir_post_more(conn);
+}
