@@ -243,8 +243,9 @@ static inline struct gendisk *kfi_alloc_disk(struct blk_mq_tag_set *set,
  * For who has included linux/sunrpc/svc.h: calls that come from a server by a client's
  * connection. What was between these versions has neither way.
  */
-#if defined(SUNRPC_SVC_H) && IS_ENABLED(CONFIG_SUNRPC_BACKCHANNEL) && \
-	(LINUX_VERSION_CODE < KERNEL_VERSION(6, 6, 0) ||              \
+#ifdef SUNRPC_SVC_H
+#if IS_ENABLED(CONFIG_SUNRPC_BACKCHANNEL) &&             \
+	(LINUX_VERSION_CODE < KERNEL_VERSION(6, 6, 0) || \
 	 LINUX_VERSION_CODE >= KERNEL_VERSION(6, 7, 0))
 #define KFI_HAS_SVC_CALLBACK
 
@@ -268,6 +269,7 @@ static inline void kfi_svc_queue_callback(struct svc_serv *serv,
 	svc_pool_wake_idle_thread(&serv->sv_pools[0]);
 #endif
 }
+#endif
 #endif
 
 #endif /* KFABRIC_COMPAT_H */
