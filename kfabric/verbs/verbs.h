@@ -15,9 +15,9 @@
  * neither the domain nor the device.
  *
  * Locks, outer first: kfiv_device_mutex, domain->mutex, ep->mutex,
- * {ep->tx_lock, ep->rx_lock}; srx->mutex, srx->lock. ep->id_mutex may be held for minutes, by slow
- * work only. No lock is held over a call of the core that may lead to an
- * upcall.
+ * {ep->tx_lock, ep->rx_lock}; srx->mutex, srx->lock. ep->id_mutex may be held for
+ * minutes, by slow work only. No lock is held over a call of the core that may
+ * lead to an upcall, but srx->mutex when what is left in a context is canceled.
  */
 #ifndef KFABRIC_VERBS_H
 #define KFABRIC_VERBS_H

@@ -14,7 +14,9 @@
 #define __must_check
 #define __init
 #define __exit
-#define noinline_for_stack __attribute__((noinline))
+#define noinline	   __attribute__((noinline))
+#define __noclone	   __attribute__((noclone))
+#define noinline_for_stack noinline
 #define __packed	   __attribute__((packed))
 #define fallthrough	   __attribute__((fallthrough))
 
