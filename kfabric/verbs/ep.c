@@ -186,7 +186,7 @@ int kfiv_ep_set_up(struct kfiv_ep *ep, const struct fi_info *info)
 
 	if (!kfiv_domain_get_hw(ep->domain))
 		return -ENODEV;
-	if (ep->ep.shares_rx && !ep->domain->dev->max_srx) {
+	if (ep->ep.shares_rx && (ep->dgram || !ep->domain->dev->max_srx)) {
 		kfiv_domain_put_hw(ep->domain);
 		return -EOPNOTSUPP;
 	}
