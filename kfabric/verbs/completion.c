@@ -278,9 +278,60 @@ void kfiv_flush_left(struct kfiv_ep *ep)
 
 /* ---- time ------------------------------------------------------------- */
 
+/* Does the device tell of none of what is under way? */
+static bool kfiv_all_quiet_locked(const struct kfiv_ep *ep)
+{
+	const struct kfiv_op *op;
+
+	lockdep_assert_held(&ep->tx_lock);
+	list_for_each_entry(op, &ep->tx_ops, node)
+		if ((op->wr.send.send_flags & IB_SEND_SIGNALED) ||
+		    op->cqe.done == kfiv_front_done)
+			return false;
+	return true;
+}
+
+/*
+ * An empty WRITE behind quiet operations, of which the device tells: it is over when they
+ * are. The peer looks at neither its key nor its address (InfiniBand, C9-88).
+ */
+static bool kfiv_ask_locked(struct kfiv_ep *ep)
+{
+	const struct ib_rdma_wr wr = { .wr = { .wr_cqe = &ep->asked,
+					       .opcode = IB_WR_RDMA_WRITE,
+					       .send_flags =
+						       IB_SEND_SIGNALED } };
+
+	lockdep_assert_held(&ep->tx_lock);
+	kfiv_chain_hand_over(ep);
+	if (ep->tx_state == KFIV_QUEUE_STOPPED ||
+	    ib_post_send(ep->qp, &wr.wr, NULL))
+		return false;
+	ep->asked_for = list_last_entry(&ep->tx_ops, struct kfiv_op, node);
+	return true;
+}
+
+/* What fails here says nothing of the quiet ones before it: the stop ends them. */
+void kfiv_asked_done(struct ib_cq *cq, struct ib_wc *wc)
+{
+	struct kfiv_ep *ep = container_of(wc->wr_cqe, struct kfiv_ep, asked);
+	struct kfiv_op *op;
+	unsigned long irq;
+
+	spin_lock_irqsave(&ep->tx_lock, irq);
+	op = ep->asked_for;
+	ep->asked_for = NULL;
+	spin_unlock_irqrestore(&ep->tx_lock, irq);
+	if (wc->status)
+		kfiv_ep_fail(ep, kfiv_tx_errno(ep, op, wc->status), wc->status);
+	else
+		kfiv_tx_over(ep, op);
+}
+
 /*
  * One timer for all operations: it runs at most once per timeout, and not at
- * all when nothing is under way.
+ * all when nothing is under way. Quiet ones may be done: when their time is over they
+ * are asked for, which has the same time again.
  */
 void kfiv_op_timer(struct work_struct *work)
 {
@@ -295,8 +346,14 @@ void kfiv_op_timer(struct work_struct *work)
 	ep->timer_armed = false;
 	op = list_first_entry_or_null(&ep->tx_ops, struct kfiv_op, node);
 	if (op && limit && ep->tx_state != KFIV_QUEUE_STOPPED) {
-		end = op->posted + limit;
+		end = ep->asked_for ? ep->asked_end : op->posted + limit;
 		expired = time_after_eq(jiffies, end);
+		if (expired && !ep->asked_for && kfiv_all_quiet_locked(ep) &&
+		    kfiv_ask_locked(ep)) {
+			expired = false;
+			end = jiffies + limit;
+			ep->asked_end = end;
+		}
 		op->timed_out = expired;
 		if (!expired) {
 			ep->timer_armed = true;

@@ -181,6 +181,7 @@ void kfiv_ep_works_init(struct kfiv_ep *ep)
 	INIT_WORK(&ep->removal_work, kfiv_removal_work);
 	INIT_DELAYED_WORK(&ep->cm_timer, kfiv_cm_timer);
 	INIT_DELAYED_WORK(&ep->op_timer, kfiv_op_timer);
+	ep->asked.done = kfiv_asked_done;
 	INIT_DELAYED_WORK(&ep->map_timer, kfiv_map_timer);
 }
 

@@ -51,11 +51,11 @@
 /* Work requests that register sinks, and that read into them. */
 #define KFIV_SINK_WRS (2 * KFIV_MAX_READS)
 /*
- * Work requests of our own besides the upper layer's: drain, MR, and the second
- * one of an operation that is told when it is delivered, where the queue has room
- * for one operation alone.
+ * Work requests of our own besides the upper layer's: drain, MR, what asks for quiet
+ * operations, and the second one of an operation that is told when it is delivered,
+ * where the queue has room for one operation alone.
  */
-#define KFIV_OWN_WRS	   4
+#define KFIV_OWN_WRS	   5
 #define KFIV_OP_TIMEOUT_MS 30000
 #define KFIV_CM_TIMEOUT_MS 5000
 /* Private data on the wire: a length byte, then up to that many bytes. */
@@ -413,6 +413,7 @@ struct kfiv_ep {
 	struct delayed_work cm_timer;
 	struct delayed_work op_timer;
 	struct delayed_work map_timer;
+	struct ib_cqe asked; /* of the WRITE behind quiet operations */
 
 	spinlock_t tx_lock ____cacheline_aligned_in_smp;
 	enum kfiv_queue_state tx_state;
@@ -426,6 +427,9 @@ struct kfiv_ep {
 	struct list_head slots;
 	bool timer_armed;
 	unsigned long timer_end;
+	struct kfiv_op
+		*asked_for; /* the last quiet one; NULL: nothing is asked */
+	unsigned long asked_end; /* until when the answer must have come */
 
 	spinlock_t rx_lock ____cacheline_aligned_in_smp;
 	enum kfiv_queue_state rx_state;
@@ -682,6 +686,7 @@ void kfiv_rx_finish(struct kfiv_ep *ep, struct kfiv_op *op,
 		    const struct ib_wc *wc);
 void kfiv_flush_left(struct kfiv_ep *ep);
 void kfiv_op_timer(struct work_struct *work);
+void kfiv_asked_done(struct ib_cq *cq, struct ib_wc *wc);
 
 /* sge.c */
 int kfiv_op_map(struct kfiv_domain *domain, struct kfiv_op *op,

@@ -16,6 +16,7 @@
 #define BEHIND	    8 /* operations, of which the first fails */
 #define REGION	    (128 * 1024)
 #define AT	    4096 /* of the region in its arena */
+#define ALONE_MS    500
 
 struct level_test {
 	struct st *st;
@@ -312,6 +313,38 @@ static noinline_for_stack void st_level_quiet(struct st *st)
 	st_level_close(&l);
 }
 
+/*
+ * One that nobody asks for, and nothing behind it: it is done, so that its time may pass.
+ * The device below may not tell of it.
+ */
+static noinline_for_stack void st_level_alone(struct st *st)
+{
+	struct st_opts opts = { .tx_bind = FI_SELECTIVE_COMPLETION,
+				.op_timeout_ms = ALONE_MS };
+	struct st_event ev;
+	struct level_test l;
+	ssize_t ret;
+
+	if (st_level_open(&l, st, &opts, FI_REMOTE_READ | FI_REMOTE_WRITE)) {
+		ret = st_level_recv(&l, 0, 8);
+		ret = ret ?: st_level_recv(&l, 1, 8);
+		ret = ret
+			      ?: fi_inject(l.p.a, l.local->arena, 8,
+					   FI_ADDR_UNSPEC);
+		CHECK_EQ(st, st_op_result(l.p.bcq, l.rx[0], ret), 0,
+			 "a quiet message arrives");
+		CHECK_EQ(st, st_event_wait(l.p.eq, &ev, 4 * ALONE_MS),
+			 -FI_EAGAIN, "the connection outlives its time");
+		CHECK_EQ(st,
+			 st_op_result(l.p.acq, l.tx[1],
+				      st_level_send(&l, 1, 8, FI_COMPLETION)),
+			 0, "another message is sent");
+		CHECK_EQ(st, st_op_result(l.p.bcq, l.rx[1], 0), 0,
+			 "and arrives");
+	}
+	st_level_close(&l);
+}
+
 /* ---- failures ----------------------------------------------------------------- */
 
 static noinline_for_stack void st_level_wrong_key(struct st *st)
@@ -431,6 +464,7 @@ void st_test_level(struct st *st)
 		st_level_queue(st);
 	st_level_one(st);
 	st_level_quiet(st);
+	st_level_alone(st);
 	st_level_wrong_key(st);
 	st_level_write_only(st);
 	st_level_no_receive(st);
