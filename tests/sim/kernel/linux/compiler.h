@@ -15,10 +15,15 @@
 #define __init
 #define __exit
 #define noinline	   __attribute__((noinline))
-#define __noclone	   __attribute__((noclone))
 #define noinline_for_stack noinline
 #define __packed	   __attribute__((packed))
 #define fallthrough	   __attribute__((fallthrough))
+
+#ifdef __clang__
+#define __noclone
+#else
+#define __noclone __attribute__((noclone))
+#endif
 
 #define READ_ONCE(x)                               \
 	({                                         \
