@@ -210,25 +210,34 @@ static void kfiv_fill_param(struct kfiv_ep *ep, const void *data, size_t len)
 	param->initiator_depth = min(attr->max_qp_init_rd_atom, KFIV_MAX_READS);
 }
 
-static int kfiv_start_connect(struct kfiv_ep *ep)
+int kfiv_id_create(struct kfiv_ep *ep, enum rdma_ucm_port_space ps,
+		   enum ib_qp_type type)
 {
-	u32 timeout_ms = READ_ONCE(ep->ep.cm_timeout_ms) ?: KFIV_CM_TIMEOUT_MS;
-	struct sockaddr *src = NULL; /* any */
 	struct rdma_cm_id *id;
-	int ret;
 
 	lockdep_assert_held(&ep->id_mutex);
 	if (test_bit(KFIV_ONCE_HW_FREED, &ep->once))
 		return -ENODEV;
 	id = rdma_create_id(ep->ep.domain->fabric->net, kfiv_cm_event, &ep->cm,
-			    RDMA_PS_TCP, IB_QPT_RC);
+			    ps, type);
 	if (IS_ERR(id))
 		return PTR_ERR(id);
 	ep->id = id;
+	return 0;
+}
+
+static int kfiv_start_connect(struct kfiv_ep *ep)
+{
+	u32 timeout_ms = READ_ONCE(ep->ep.cm_timeout_ms) ?: KFIV_CM_TIMEOUT_MS;
+	struct sockaddr *src = NULL; /* any */
+	int ret = kfiv_id_create(ep, RDMA_PS_TCP, IB_QPT_RC);
+
+	if (ret)
+		return ret;
 	kfiv_cm_start_timer(ep);
 	if (ep->src.ss_family)
 		src = (struct sockaddr *)&ep->src;
-	ret = rdma_resolve_addr(id, src, (struct sockaddr *)&ep->dest,
+	ret = rdma_resolve_addr(ep->id, src, (struct sockaddr *)&ep->dest,
 				timeout_ms);
 	/* To the routing tables this is memory, to a fabric a lazy peer. */
 	return ret == -ENOBUFS ? -ENOMEM : ret;

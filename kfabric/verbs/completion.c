@@ -303,9 +303,7 @@ static bool kfiv_ask_locked(struct kfiv_ep *ep)
 						       IB_SEND_SIGNALED } };
 
 	lockdep_assert_held(&ep->tx_lock);
-	kfiv_chain_hand_over(ep);
-	if (ep->tx_state == KFIV_QUEUE_STOPPED ||
-	    ib_post_send(ep->qp, &wr.wr, NULL))
+	if (kfiv_tx_post_own_locked(ep, &wr.wr))
 		return false;
 	ep->asked_for = list_last_entry(&ep->tx_ops, struct kfiv_op, node);
 	return true;

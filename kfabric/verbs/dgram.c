@@ -63,17 +63,11 @@ static void kfiv_dgram_work(struct work_struct *work)
 /* A device and a port of it are known by the address. */
 static int kfiv_dgram_bind(struct kfiv_ep *ep)
 {
-	struct rdma_cm_id *id;
-	int ret;
+	int ret = kfiv_id_create(ep, RDMA_PS_UDP, IB_QPT_UD);
+	struct rdma_cm_id *id = ep->id;
 
-	lockdep_assert_held(&ep->id_mutex);
-	if (test_bit(KFIV_ONCE_HW_FREED, &ep->once))
-		return -ENODEV;
-	id = rdma_create_id(ep->ep.domain->fabric->net, kfiv_cm_event, &ep->cm,
-			    RDMA_PS_UDP, IB_QPT_UD);
-	if (IS_ERR(id))
-		return PTR_ERR(id);
-	ep->id = id;
+	if (ret)
+		return ret;
 	ret = ep->src.ss_family == AF_INET6 ? rdma_set_afonly(id, 1) : 0;
 	ret = ret ?: rdma_bind_addr(id, (struct sockaddr *)&ep->src);
 	if (ret)

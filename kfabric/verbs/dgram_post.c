@@ -210,23 +210,13 @@ static ssize_t kfiv_dgram_sendmsg(struct fid_ep *fep, const struct fi_msg *msg,
 {
 	struct kfiv_ep *ep = to_kfiv_ep(fep);
 	struct sockaddr_in6 to;
-	struct kfiv_post post = {
-		.context = msg->context,
-		.buf = &msg->buf,
-		.flags = flags,
-		.comp_flags = FI_SEND | FI_MSG,
-		.opcode = flags & FI_REMOTE_CQ_DATA ? IB_WR_SEND_WITH_IMM
-						    : IB_WR_SEND,
-		.dir = DMA_TO_DEVICE,
-		.max_sge = ep->tx_attr.iov_limit,
-		.data = msg->data,
-		.to = &to,
-	};
+	struct kfiv_post post = kfiv_send_of(ep, msg, flags);
 	int ret;
 
 	ret = kfi_check_tx(fep, msg->context, &msg->buf, flags, &ep->tx_attr,
 			   ep->max_msg_size);
 	ret = ret ?: kfiv_dgram_name(ep, msg->addr, &to);
+	post.to = &to;
 	return ret ?: kfiv_tx_post(ep, &post);
 }
 

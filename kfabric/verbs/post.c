@@ -332,16 +332,22 @@ ssize_t kfiv_tx_inject(struct kfiv_ep *ep, struct kfiv_post *post,
 	return kfiv_tx_post(ep, post);
 }
 
-/* A work request of the provider's own, which has its own cqe. */
-int kfiv_tx_post_own(struct kfiv_ep *ep, struct ib_send_wr *wr)
+int kfiv_tx_post_own_locked(struct kfiv_ep *ep, const struct ib_send_wr *wr)
 {
-	int ret = -ENOTCONN;
+	lockdep_assert_held(&ep->tx_lock);
+	kfiv_chain_hand_over(ep);
+	if (ep->tx_state != KFIV_QUEUE_OPEN)
+		return -ENOTCONN;
+	return ib_post_send(ep->qp, wr, NULL);
+}
+
+int kfiv_tx_post_own(struct kfiv_ep *ep, const struct ib_send_wr *wr)
+{
 	unsigned long irq;
+	int ret;
 
 	spin_lock_irqsave(&ep->tx_lock, irq);
-	kfiv_chain_hand_over(ep);
-	if (ep->tx_state == KFIV_QUEUE_OPEN)
-		ret = ib_post_send(ep->qp, wr, NULL);
+	ret = kfiv_tx_post_own_locked(ep, wr);
 	spin_unlock_irqrestore(&ep->tx_lock, irq);
 	return ret;
 }
@@ -352,17 +358,7 @@ static ssize_t kfiv_post_sendmsg(struct fid_ep *fep, const struct fi_msg *msg,
 				 u64 flags)
 {
 	struct kfiv_ep *ep = to_kfiv_ep(fep);
-	struct kfiv_post post = {
-		.context = msg->context,
-		.buf = &msg->buf,
-		.flags = flags,
-		.comp_flags = FI_SEND | FI_MSG,
-		.opcode = flags & FI_REMOTE_CQ_DATA ? IB_WR_SEND_WITH_IMM
-						    : IB_WR_SEND,
-		.dir = DMA_TO_DEVICE,
-		.max_sge = ep->tx_attr.iov_limit,
-		.data = msg->data,
-	};
+	const struct kfiv_post post = kfiv_send_of(ep, msg, flags);
 	int ret;
 
 	ret = kfi_check_tx(fep, msg->context, &msg->buf, flags, &ep->tx_attr,

@@ -616,6 +616,9 @@ void kfiv_ep_works_init(struct kfiv_ep *ep);
 /* cm.c */
 extern const struct fi_ops_cm kfiv_cm_ops;
 int kfiv_cm_event(struct rdma_cm_id *id, struct rdma_cm_event *event);
+/* The endpoint's CM id, unless its hardware is gone: -ENODEV. Under id_mutex. */
+int kfiv_id_create(struct kfiv_ep *ep, enum rdma_ucm_port_space ps,
+		   enum ib_qp_type type);
 int kfiv_ep_event(struct kfiv_cm *cm, struct rdma_cm_id *id,
 		  struct rdma_cm_event *event);
 size_t kfiv_cm_put_data(u8 *wire, const void *data, size_t len);
@@ -639,7 +642,29 @@ ssize_t kfiv_tx_post(struct kfiv_ep *ep, const struct kfiv_post *post);
 ssize_t kfiv_tx_inject(struct kfiv_ep *ep, struct kfiv_post *post,
 		       const void *bytes, size_t len);
 int kfiv_check_data(const struct kfiv_ep *ep, u64 flags);
-int kfiv_tx_post_own(struct kfiv_ep *ep, struct ib_send_wr *wr);
+/*
+ * A work request of the provider's own, which has its own cqe, behind what FI_MORE held
+ * back. The caller of the first has tx_lock.
+ */
+int kfiv_tx_post_own_locked(struct kfiv_ep *ep, const struct ib_send_wr *wr);
+int kfiv_tx_post_own(struct kfiv_ep *ep, const struct ib_send_wr *wr);
+/* A message of an upper layer, as a post. */
+static inline struct kfiv_post kfiv_send_of(const struct kfiv_ep *ep,
+					    const struct fi_msg *msg, u64 flags)
+{
+	return (struct kfiv_post){
+		.context = msg->context,
+		.buf = &msg->buf,
+		.flags = flags,
+		.comp_flags = FI_SEND | FI_MSG,
+		.opcode = flags & FI_REMOTE_CQ_DATA ? IB_WR_SEND_WITH_IMM
+						    : IB_WR_SEND,
+		.dir = DMA_TO_DEVICE,
+		.max_sge = ep->tx_attr.iov_limit,
+		.data = msg->data,
+	};
+}
+
 void kfiv_post_submit(struct fid_ep *ep);
 void kfiv_chain_add(struct kfiv_ep *ep, struct kfiv_op *op,
 		    struct ib_send_wr *first, struct ib_send_wr *last);
