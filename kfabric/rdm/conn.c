@@ -36,37 +36,50 @@ static void kfir_slots_init(struct kfir_conn *conn)
 	conn->nr_free = KFIR_TX_SLOTS;
 }
 
-static void kfir_slots_free(struct kfir_conn *conn)
+/* What comes without a header is at the beginning of a page, and quickly copied. */
+int kfir_rx_pages_alloc(const struct kfir_conn *conn, void *slots, int nr,
+			gfp_t gfp)
+{
+	struct kfir_slot *slot;
+	int i;
+
+	for (i = 0; i < nr; i++) {
+		slot = kfir_slot_of(conn, slots, i);
+		slot->bytes = (u8 *)__get_free_pages(
+			gfp, get_order(KFIR_PIECE_BYTES));
+		if (!slot->bytes)
+			return -ENOMEM;
+	}
+	return 0;
+}
+
+void kfir_rx_pages_free(const struct kfir_conn *conn, void *slots, int nr)
 {
 	int i;
 
-	for (i = 0; conn->slots && i < KFIR_RX_SLOTS; i++)
-		free_pages((unsigned long)kfir_slot_at(conn, i)->bytes,
+	for (i = 0; slots && i < nr; i++)
+		free_pages((unsigned long)kfir_slot_of(conn, slots, i)->bytes,
 			   get_order(KFIR_PIECE_BYTES));
+}
+
+static void kfir_slots_free(struct kfir_conn *conn)
+{
+	kfir_rx_pages_free(conn, conn->slots, KFIR_RX_SLOTS);
 	kvfree(conn->slots);
 	vfree(conn->bytes);
 }
 
-/* What comes without a header is at the beginning of a page, and quickly copied. */
 static int kfir_slots_alloc(struct kfir_conn *conn, size_t context)
 {
 	const int nr = KFIR_RX_SLOTS + KFIR_TX_SLOTS;
-	struct kfir_slot *slot;
-	int i;
 
 	conn->stride =
 		ALIGN(offsetof(struct kfir_slot, inner) + context, sizeof(u64));
 	conn->slots = kvcalloc(nr, conn->stride, GFP_KERNEL);
 	conn->bytes = vzalloc(KFIR_TX_SLOTS * KFIR_PIECE_BYTES);
-	if (!conn->slots || !conn->bytes)
+	if (!conn->slots || !conn->bytes ||
+	    kfir_rx_pages_alloc(conn, conn->slots, KFIR_RX_SLOTS, GFP_KERNEL))
 		return -ENOMEM;
-	for (i = 0; i < KFIR_RX_SLOTS; i++) {
-		slot = kfir_slot_at(conn, i);
-		slot->bytes = (u8 *)__get_free_pages(
-			GFP_KERNEL, get_order(KFIR_PIECE_BYTES));
-		if (!slot->bytes)
-			return -ENOMEM;
-	}
 	kfir_slots_init(conn);
 	return 0;
 }

@@ -50,11 +50,7 @@ void kfir_credits_left(struct kfir_conn *conn)
 
 static void kfir_slots_drop(const struct kfir_conn *conn, void *slots)
 {
-	int i;
-
-	for (i = 0; slots && i < KFIR_MORE_SLOTS; i++)
-		free_pages((unsigned long)kfir_slot_of(conn, slots, i)->bytes,
-			   get_order(KFIR_PIECE_BYTES));
+	kfir_rx_pages_free(conn, slots, KFIR_MORE_SLOTS);
 	kvfree(slots);
 }
 
@@ -73,17 +69,17 @@ static void *kfir_more_slots(struct kfir_conn *conn)
 	struct kfir_slot *slot;
 	int i;
 
-	for (i = 0; slots && i < KFIR_MORE_SLOTS; i++) {
+	if (!slots)
+		return NULL;
+	if (kfir_rx_pages_alloc(conn, slots, KFIR_MORE_SLOTS, KFIR_GFP)) {
+		kfir_slots_drop(conn, slots);
+		return NULL;
+	}
+	for (i = 0; i < KFIR_MORE_SLOTS; i++) {
 		slot = kfir_slot_of(conn, slots, i);
 		slot->conn = conn;
 		slot->rx = true;
 		INIT_LIST_HEAD(&slot->node);
-		slot->bytes = (u8 *)__get_free_pages(
-			KFIR_GFP, get_order(KFIR_PIECE_BYTES));
-		if (!slot->bytes) {
-			kfir_slots_drop(conn, slots);
-			return NULL;
-		}
 	}
 	return slots;
 }

@@ -518,6 +518,10 @@ void kfir_read_events(struct kfir_ep *ep);
 void kfir_drop_events(struct kfir_ep *ep);
 
 /* conn.c */
+/* Pages for so many slots that receive; -ENOMEM: those that there are stay. */
+int kfir_rx_pages_alloc(const struct kfir_conn *conn, void *slots, int nr,
+			gfp_t gfp);
+void kfir_rx_pages_free(const struct kfir_conn *conn, void *slots, int nr);
 void kfir_dial(struct kfir_ep *ep, struct kfir_peer *peer);
 int kfir_conn_accept(struct kfir_ep *ep, struct kfir_peer *peer,
 		     struct fi_info *info, const struct rdmw_offer *theirs,
