@@ -390,7 +390,7 @@ static noinline_for_stack void st_rdm_atomic_dies(struct st *st,
 	CHECK_EQ(st, ret, 0, "a peer dies again and again");
 	/* That the last one has died may be told to what comes next. */
 	for (i = 0; i < DEATHS && (ret = st_rdm_add(m)) > 0; i++)
-		st_rdm_fate(&f, m->d.r.tx[0], ret);
+		st_rdm_fate(&f, m->t.op, ret);
 	/* What was on its way is there behind this. */
 	CHECK_EQ(st, ret, 0, "the next one is done");
 	value = *st_rdm_word(m) - 1;
