@@ -356,6 +356,7 @@ enum kfiv_queue_state {
  * @cm_timer: limits a step of connection set-up
  * @op_timer: looks for operations that take too long
  * @map_timer: lets those post again whose memory could not be mapped
+ * @asked: of the WRITE behind quiet operations
  * @tx_lock: irq-safe; protects the tx fields
  * @tx_state: &enum kfiv_queue_state
  * @tx_free: slots free
@@ -368,6 +369,8 @@ enum kfiv_queue_state {
  * @slots: free inject slots
  * @timer_armed: @op_timer is under way
  * @timer_end: when it runs, in jiffies
+ * @asked_for: the last quiet operation when it was asked; NULL: nothing is asked
+ * @asked_end: until when the answer to @asked must have come, in jiffies
  * @rx_lock: irq-safe; protects the rx fields
  * @rx_state: &enum kfiv_queue_state
  * @rx_free: slots free
@@ -413,7 +416,7 @@ struct kfiv_ep {
 	struct delayed_work cm_timer;
 	struct delayed_work op_timer;
 	struct delayed_work map_timer;
-	struct ib_cqe asked; /* of the WRITE behind quiet operations */
+	struct ib_cqe asked;
 
 	spinlock_t tx_lock ____cacheline_aligned_in_smp;
 	enum kfiv_queue_state tx_state;
@@ -427,9 +430,8 @@ struct kfiv_ep {
 	struct list_head slots;
 	bool timer_armed;
 	unsigned long timer_end;
-	struct kfiv_op
-		*asked_for; /* the last quiet one; NULL: nothing is asked */
-	unsigned long asked_end; /* until when the answer must have come */
+	struct kfiv_op *asked_for;
+	unsigned long asked_end;
 
 	spinlock_t rx_lock ____cacheline_aligned_in_smp;
 	enum kfiv_queue_state rx_state;
