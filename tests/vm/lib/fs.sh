@@ -42,6 +42,13 @@ tree_is() { # tree_is FOLDER N: what make_tree makes, each time of the same N
 	tree_sums "$1" >/tmp/sums.got && cmp /tmp/sums.want /tmp/sums.got
 }
 
+# folder_is TREE FOLDER: one of those that tree_is has found to be as they must be
+folder_is() {
+	grep "  \./$2/" /tmp/sums.want >/tmp/sums.of &&
+		(cd "$1" && find "./$2" -type f | sort | xargs sha256sum) |
+		cmp /tmp/sums.of -
+}
+
 # exercise FILE OPERATIONS SEED [mapped]: prints the sum that it must have then
 exercise() {
 	PYTHONHOME=/usr python3 /vm/files/exercise_file.py "$@"

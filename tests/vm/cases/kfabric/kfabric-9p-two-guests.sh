@@ -15,7 +15,7 @@ LONG_S=3600
 OPERATIONS=${K9P_OPERATIONS:-20000}
 FILES=${K9P_FILES:-5000}
 DEATHS=${K9P_DEATHS:-5}
-PORTS="verbs:verbs:5640 tcp:stcp:5641"
+PORTS=${K9P_PORTS:-verbs:verbs:5640 tcp:stcp:5641} # of either alone, too
 
 bridges() {
 	for _port in $PORTS; do
@@ -67,7 +67,8 @@ dies_once() { # dies_once N: a mount whose server dies fails, goes, and comes ba
 	timeout 60 ls $MOUNT/. && return 1
 	umount $MOUNT || return
 	announce "$how-seen-$1"
-	wait_peer "$how-back-$1" $LONG_S && get_mount && tree_is $MOUNT/back "$FILES"
+	wait_peer "$how-back-$1" $LONG_S && get_mount && 
+		folder_is $MOUNT/back "$(printf d%02d "$1")"
 }
 
 client() {
@@ -90,6 +91,7 @@ client() {
 		for i in $(seq "$DEATHS"); do
 			check "$how: death $i of the server" dies_once "$i" || return
 		done
+		check "$how: all that it had is there" tree_is $MOUNT/back "$FILES"
 		check "$how: it is unmounted" umount $MOUNT
 		check "$how: the server is done" wait_peer "$how-clean" $LONG_S
 	done
