@@ -85,6 +85,7 @@ static const struct st_group st_groups[] = {
 	{ "order", st_test_order },
 	{ "srx", st_test_srx },
 	{ "srx_alloc", st_test_srx_alloc, true },
+	{ "srx_left", st_test_srx_left, true },
 	{ "cycle", st_test_cycle },
 	{ "memory", st_test_memory, true },
 };

@@ -427,6 +427,38 @@ static noinline_for_stack void st_srx_dying(struct st *st, bool passive)
 	kfree(s);
 }
 
+/*
+ * Who is to have a receive that comes ends before it takes it: the case has those that
+ * receive begin late (kfabric-srx-alloc).
+ */
+void st_test_srx_left(struct st *st)
+{
+	struct st_shared *s = kzalloc(sizeof(*s), GFP_KERNEL);
+
+	if (!s)
+		return;
+	if (!st_srx_bench(s, st, 2, 0))
+		goto close;
+	CHECK(st,
+	      !st_srx_send(s, 0, 0, 8) && !st_srx_got(s, 0, ST_QUIET_MS) &&
+		      !st_srx_send(s, 1, 1, 8) &&
+		      !st_srx_got(s, 1, ST_QUIET_MS),
+	      "two wait, one behind the other");
+	CHECK_EQ(st, st_srx_post(s, 0), 0, "a receive is posted");
+	CHECK_EQ(st, fi_close(&s->p[0].b->fid), 0,
+		 "the first one closes before it has it");
+	s->p[0].b = NULL;
+	CHECK(st, !st_cq_drain(s->p[0].bcq, 0), "it was told of none");
+	CHECK(st,
+	      st_srx_got(s, 1, ST_WAIT_MS) == s->rx[0] &&
+		      s->rx[0]->count == 1 && !s->rx[0]->entry.err,
+	      "the second one has it");
+	st_op_wait(s->p[1].acq, s->tx[1]);
+close:
+	st_srx_close(s);
+	kfree(s);
+}
+
 /* What the core and fi_close() owe a context whose device went away. */
 static noinline_for_stack void st_srx_killed(struct st *st)
 {

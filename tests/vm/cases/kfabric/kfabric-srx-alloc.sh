@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 # shellcheck shell=dash
-# Shared receive contexts where something is missing: memory, and a device that has them.
+# Shared receive contexts where something is missing: memory, a device that has them, or
+# the endpoint that a receive was put aside for.
 # NEEDS: rdma
 # KO: kfabric_core kfabric_tcp kfabric_verbs kfabric_selftest kfi_probe
 # MEM: 1G
@@ -23,6 +24,12 @@ probe_setup
 alloc_fails small kfi_srx_open 2
 selftest provider=tcp only=srx_alloc
 alloc_failed small kfi_srx_open 2
+
+# Who waits for a receive is slow to take it, and closes meanwhile.
+probe sleep ktcp_receive_work 300
+selftest provider=tcp only=srx_left
+check "it was slow" probed_above ktcp_receive_work 0
+probe clear
 
 # What a device has is asked when it comes.
 probe return kfiv_max_srq 0
