@@ -72,7 +72,8 @@ class Book:
     def mutants(self):
         """list: the names in it"""
         lists = {path: set(re.findall(r'^    "(\w+)":', self.tree.text(path), re.M))
-                 for path in ("tests/vm/mutants/disk", "tests/vm/mutants/check")}
+                 for path in ("tests/vm/mutants/disk", "tests/vm/mutants/fabric",
+                              "tests/vm/mutants/check")}
         lists["tests/mutate"] = {
             name for f in self.tree.matching("tests/*mutants.py")
             for name in re.findall(r'^    "([\w-]+)": ', self.tree.text(f), re.M)}
