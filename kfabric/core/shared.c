@@ -72,6 +72,18 @@ static struct kfi_op *kfi_srx_pop_locked(struct kfi_srx *srx)
 	return op;
 }
 
+/* One that was put aside is older than what was posted since. */
+static void kfi_srx_put_back_locked(struct kfi_srx *srx, struct kfi_op *op)
+{
+	struct kfi_op *next;
+
+	lockdep_assert_held(&srx->lock);
+	list_for_each_entry(next, &srx->rx, node)
+		if (next->data > op->data)
+			break;
+	list_add_tail(&op->node, &next->node);
+}
+
 struct kfi_op *kfi_srx_take(struct kfi_post_ep *ep)
 {
 	struct kfi_srx *srx = to_kfi_srx(ep->ep.srx);
@@ -83,10 +95,11 @@ struct kfi_op *kfi_srx_take(struct kfi_post_ep *ep)
 	spin_lock_irqsave(&srx->lock, irq);
 	op = ep->srx_op;
 	ep->srx_op = NULL;
-	if (!op) {
+	if (op)
+		srx->nr--;
+	else
 		op = kfi_srx_pop_locked(srx);
-		is_low = op && kfi_low_water_due(&srx->low, srx->nr, &low);
-	}
+	is_low = op && kfi_low_water_due(&srx->low, srx->nr, &low);
 	if (!op)
 		kfi_srx_wait_locked(srx, ep);
 	spin_unlock_irqrestore(&srx->lock, irq);
@@ -114,11 +127,8 @@ void kfi_srx_leave(struct kfi_post_ep *ep)
 	list_del_init(&ep->srx_node);
 	op = ep->srx_op;
 	ep->srx_op = NULL;
-	/* It is older than what was posted since. */
-	if (op && !kfi_srx_give_locked(srx, op)) {
-		list_add(&op->node, &srx->rx);
-		srx->nr++;
-	}
+	if (op && !kfi_srx_give_locked(srx, op))
+		kfi_srx_put_back_locked(srx, op);
 	spin_unlock_irqrestore(&srx->lock, irq);
 }
 EXPORT_SYMBOL_GPL(kfi_srx_leave);
@@ -128,14 +138,13 @@ EXPORT_SYMBOL_GPL(kfi_srx_leave);
 static ssize_t kfi_srx_post_locked(struct kfi_srx *srx, struct kfi_op *op)
 {
 	lockdep_assert_held(&srx->lock);
-	/* There may be one more: see kfi_srx_leave(). */
 	if (srx->nr >= srx->attr.size)
 		return kfi_ep_again(&srx->ep, FI_RECV);
 	kfi_trace_post(&srx->ep, op->comp);
-	if (kfi_srx_give_locked(srx, op))
-		return 0;
-	list_add_tail(&op->node, &srx->rx);
 	srx->nr++;
+	op->data = srx->next++;
+	if (!kfi_srx_give_locked(srx, op))
+		list_add_tail(&op->node, &srx->rx);
 	return 0;
 }
 

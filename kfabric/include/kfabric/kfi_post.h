@@ -63,7 +63,7 @@ enum kfi_op_type {
  * @type: what it is
  * @flush_mode: of a flush
  * @flags: of the post
- * @data: of the post
+ * @data: of the post; of a shared receive its number, by which they are in order
  * @addr: of the post
  * @is_tagged: a send or receive with a tag
  * @tag: of the post

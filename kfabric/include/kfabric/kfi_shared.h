@@ -116,7 +116,8 @@ void kfi_low_water_call(struct fid_ep *srx, const struct fi_low_water *call);
  * @max_msg_size: limit of a receive
  * @lock: irq-safe; protects what follows; kfi_post_ep.lock is taken under it
  * @rx: receives, oldest first
- * @nr: how many
+ * @nr: how many, and those that are put aside for who waits
+ * @next: number of the next one
  * @waiters: endpoints with a message and no receive, by kfi_post_ep.srx_node; who has
  *	waited longest first; empty unless @rx is
  * @low: FI_OPT_LOW_WATER
@@ -128,6 +129,7 @@ struct kfi_srx {
 	spinlock_t lock;
 	struct list_head rx;
 	size_t nr;
+	u64 next;
 	struct list_head waiters;
 	struct kfi_low_water low;
 };
