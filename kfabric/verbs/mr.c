@@ -39,21 +39,36 @@ static int kfiv_fill_table(struct kfiv_mr *mr, const struct fi_buf *buf,
 	return 0;
 }
 
+/*
+ * What peers only read must not be written back when it is unmapped: where memory of a
+ * device's own is between, that has what the owner's had at first.
+ */
+static enum dma_data_direction kfiv_mr_dir(const struct kfiv_mr *mr)
+{
+	return mr->access & IB_ACCESS_LOCAL_WRITE ? DMA_BIDIRECTIONAL
+						  : DMA_TO_DEVICE;
+}
+
+static void kfiv_unmap_table(struct kfiv_mr *mr)
+{
+	ib_dma_unmap_sg(mr->domain->dev->ib, mr->table.sgl,
+			mr->table.orig_nents, kfiv_mr_dir(mr));
+}
+
 static int kfiv_map_table(struct kfiv_mr *mr)
 {
 	struct ib_device *ib = mr->domain->dev->ib;
 	int n;
 
 	mr->table.nents = ib_dma_map_sg(ib, mr->table.sgl, mr->table.orig_nents,
-					DMA_BIDIRECTIONAL);
+					kfiv_mr_dir(mr));
 	if (!mr->table.nents)
 		return -ENOMEM;
 	n = ib_map_mr_sg(mr->ib, mr->table.sgl, mr->table.nents, NULL,
 			 PAGE_SIZE);
 	/* Holes between the pieces: no one range of addresses has them. */
 	if (n != mr->table.nents || mr->ib->length != mr->mr.len) {
-		ib_dma_unmap_sg(ib, mr->table.sgl, mr->table.orig_nents,
-				DMA_BIDIRECTIONAL);
+		kfiv_unmap_table(mr);
 		return -EINVAL;
 	}
 	return 0;
@@ -86,8 +101,7 @@ static int kfiv_mr_set_up(struct kfiv_mr *mr, const struct fi_buf *buf)
 		return 0;
 	}
 	ret = -EINVAL;
-	ib_dma_unmap_sg(mr->domain->dev->ib, mr->table.sgl,
-			mr->table.orig_nents, DMA_BIDIRECTIONAL);
+	kfiv_unmap_table(mr);
 dereg:
 	ib_dereg_mr(mr->ib);
 free_table:
@@ -176,6 +190,23 @@ static int kfiv_mr_control(struct kfid *fid, int command, void *arg)
 
 /* ---- end -------------------------------------------------------------- */
 
+/* A device that keeps a key keeps nobody's connection by which it could be used. */
+static void kfiv_mr_forget(struct kfiv_mr *mr, struct ib_mr *ib)
+{
+	int ret = ib_dereg_mr(ib);
+	struct kfiv_ep *ep;
+
+	if (!ret)
+		return;
+	pr_err("kfabric_verbs: %s does not forget a key (%d): its connection ends\n",
+	       mr->domain->dev->ib->name, ret);
+	if (!mr->enabled)
+		return;
+	ep = to_kfiv_ep(mr->mr.ep);
+	kfiv_ep_fail(ep, EIO, ret);
+	kfiv_ep_stop(ep);
+}
+
 void kfiv_mr_free_hw(struct kfiv_mr *mr)
 {
 	struct ib_mr *ib;
@@ -187,12 +218,11 @@ void kfiv_mr_free_hw(struct kfiv_mr *mr)
 	mutex_unlock(&mr->mutex);
 	if (!ib)
 		return;
-	ib_dereg_mr(ib);
+	kfiv_mr_forget(mr, ib);
 	/* siw may be placing a segment that it let pass before that. */
 	if (mr->domain->dev->siw)
 		synchronize_rcu();
-	ib_dma_unmap_sg(mr->domain->dev->ib, mr->table.sgl,
-			mr->table.orig_nents, DMA_BIDIRECTIONAL);
+	kfiv_unmap_table(mr);
 	sg_free_table(&mr->table);
 	kfiv_domain_put_hw(mr->domain);
 }
