@@ -42,6 +42,11 @@ static const u16 kfiv_wc_errno[] = {
 	[IB_WC_GENERAL_ERR] = EIO,
 };
 
+static int kfiv_wc_to_errno(enum ib_wc_status status)
+{
+	return status < ARRAY_SIZE(kfiv_wc_errno) ? kfiv_wc_errno[status] : EIO;
+}
+
 static int kfiv_tx_errno(const struct kfiv_ep *ep, const struct kfiv_op *op,
 			 enum ib_wc_status status)
 {
@@ -50,7 +55,7 @@ static int kfiv_tx_errno(const struct kfiv_ep *ep, const struct kfiv_op *op,
 		status = IB_WC_WR_FLUSH_ERR;
 	if (op->timed_out && status == IB_WC_WR_FLUSH_ERR)
 		return ETIMEDOUT;
-	return status < ARRAY_SIZE(kfiv_wc_errno) ? kfiv_wc_errno[status] : EIO;
+	return kfiv_wc_to_errno(status);
 }
 
 /*
@@ -66,9 +71,7 @@ int kfiv_rx_errno(enum ib_wc_status status)
 	case IB_WC_REM_INV_REQ_ERR:
 		return FI_ETRUNC;
 	default:
-		return status < ARRAY_SIZE(kfiv_wc_errno)
-			       ? kfiv_wc_errno[status]
-			       : EIO;
+		return kfiv_wc_to_errno(status);
 	}
 }
 
@@ -85,7 +88,10 @@ void kfiv_op_finish(struct kfiv_ep *ep, struct kfiv_op *op, int err, int status)
 
 /* ---- transmit --------------------------------------------------------- */
 
-/* Move everything up to and with op to the list, as far as it is over. */
+/*
+ * Move everything up to and with op to the list, as far as it is over. Of what has left
+ * nothing is asked any more: its memory is its owner's.
+ */
 static void kfiv_collect_over(struct kfiv_ep *ep, struct kfiv_op *op,
 			      struct list_head *done)
 {
@@ -104,8 +110,11 @@ static void kfiv_collect_over(struct kfiv_ep *ep, struct kfiv_op *op,
 		}
 	}
 	list_cut_position(done, &ep->tx_ops, last);
-	list_for_each_entry(pos, done, node)
+	list_for_each_entry(pos, done, node) {
 		ep->tx_free += pos->places;
+		if (pos == ep->asked_for)
+			ep->asked_for = NULL;
+	}
 	spin_unlock_irqrestore(&ep->tx_lock, irq);
 }
 
@@ -278,17 +287,17 @@ void kfiv_flush_left(struct kfiv_ep *ep)
 
 /* ---- time ------------------------------------------------------------- */
 
-/* Does the device tell of none of what is under way? */
-static bool kfiv_all_quiet_locked(const struct kfiv_ep *ep)
+/* The first one under way that the device tells of; NULL: all are quiet. */
+static struct kfiv_op *kfiv_first_told_locked(const struct kfiv_ep *ep)
 {
-	const struct kfiv_op *op;
+	struct kfiv_op *op;
 
 	lockdep_assert_held(&ep->tx_lock);
 	list_for_each_entry(op, &ep->tx_ops, node)
 		if ((op->wr.send.send_flags & IB_SEND_SIGNALED) ||
 		    op->cqe.done == kfiv_front_done)
-			return false;
-	return true;
+			return op;
+	return NULL;
 }
 
 /*
@@ -309,27 +318,62 @@ static bool kfiv_ask_locked(struct kfiv_ep *ep)
 	return true;
 }
 
-/* What fails here says nothing of the quiet ones before it: the stop ends them. */
+/*
+ * Those that were asked for are still under way, unless this fails: then the quiet ones
+ * have failed before it, or the stop ends them. Nobody else takes them off meanwhile:
+ * that is done where the device's CQ is read, and it is read by one at a time.
+ */
 void kfiv_asked_done(struct ib_cq *cq, struct ib_wc *wc)
 {
 	struct kfiv_ep *ep = container_of(wc->wr_cqe, struct kfiv_ep, asked);
-	struct kfiv_op *op;
-	unsigned long irq;
+	struct kfiv_op *op = READ_ONCE(ep->asked_for);
 
-	spin_lock_irqsave(&ep->tx_lock, irq);
-	op = ep->asked_for;
-	ep->asked_for = NULL;
-	spin_unlock_irqrestore(&ep->tx_lock, irq);
 	if (wc->status)
-		kfiv_ep_fail(ep, kfiv_tx_errno(ep, op, wc->status), wc->status);
-	else
+		kfiv_ep_fail(ep, kfiv_wc_to_errno(wc->status), wc->status);
+	else if (op)
 		kfiv_tx_over(ep, op);
 }
 
 /*
+ * When the oldest operation's time is over, in jiffies. A quiet one may be done, so that
+ * the first one that the device tells of counts, or the answer to what was asked.
+ */
+static unsigned long kfiv_tx_end_locked(const struct kfiv_ep *ep,
+					const struct kfiv_op *oldest,
+					unsigned long limit)
+{
+	const struct kfiv_op *told;
+
+	lockdep_assert_held(&ep->tx_lock);
+	if (ep->asked_for)
+		return ep->asked_end;
+	told = kfiv_first_told_locked(ep);
+	return (told ?: oldest)->posted + limit;
+}
+
+/* The time of quiet ones is over: they are asked for, which has the same time again. */
+static bool kfiv_is_asked_locked(struct kfiv_ep *ep, unsigned long limit)
+{
+	lockdep_assert_held(&ep->tx_lock);
+	if (ep->asked_for || kfiv_first_told_locked(ep) || !kfiv_ask_locked(ep))
+		return false;
+	ep->asked_end = jiffies + limit;
+	return true;
+}
+
+/* Which one does not end nobody knows: the device has done none behind it. */
+static void kfiv_time_is_over_locked(struct kfiv_ep *ep, struct kfiv_op *oldest)
+{
+	struct kfiv_op *told = kfiv_first_told_locked(ep);
+
+	oldest->timed_out = true;
+	if (told)
+		told->timed_out = true;
+}
+
+/*
  * One timer for all operations: it runs at most once per timeout, and not at
- * all when nothing is under way. Quiet ones may be done: when their time is over they
- * are asked for, which has the same time again.
+ * all when nothing is under way.
  */
 void kfiv_op_timer(struct work_struct *work)
 {
@@ -344,16 +388,14 @@ void kfiv_op_timer(struct work_struct *work)
 	ep->timer_armed = false;
 	op = list_first_entry_or_null(&ep->tx_ops, struct kfiv_op, node);
 	if (op && limit && ep->tx_state != KFIV_QUEUE_STOPPED) {
-		end = ep->asked_for ? ep->asked_end : op->posted + limit;
-		expired = time_after_eq(jiffies, end);
-		if (expired && !ep->asked_for && kfiv_all_quiet_locked(ep) &&
-		    kfiv_ask_locked(ep)) {
-			expired = false;
-			end = jiffies + limit;
-			ep->asked_end = end;
+		end = kfiv_tx_end_locked(ep, op, limit);
+		if (time_after_eq(jiffies, end)) {
+			expired = !kfiv_is_asked_locked(ep, limit);
+			end = ep->asked_end;
 		}
-		op->timed_out = expired;
-		if (!expired) {
+		if (expired) {
+			kfiv_time_is_over_locked(ep, op);
+		} else {
 			ep->timer_armed = true;
 			ep->timer_end = end;
 			mod_delayed_work(kfiv_wq, &ep->op_timer, end - jiffies);

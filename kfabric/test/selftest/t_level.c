@@ -4,6 +4,8 @@
  * them, an operation has one completion whatever it is made of, and gives back all
  * of the queue that it took.
  */
+#include <linux/completion.h>
+#include <linux/delay.h>
 #include <linux/jiffies.h>
 #include <linux/sched.h>
 #include <linux/slab.h>
@@ -345,6 +347,87 @@ static noinline_for_stack void st_level_alone(struct st *st)
 	st_level_close(&l);
 }
 
+/*
+ * A quiet one that is done, and one behind it whose own time is not over when that of the
+ * first one is. Who receives comes after that.
+ */
+static noinline_for_stack void st_level_behind(struct st *st)
+{
+	struct st_opts opts = { .tx_bind = FI_SELECTIVE_COMPLETION,
+				.op_timeout_ms = 4 * ALONE_MS };
+	struct level_test l;
+	ssize_t ret;
+
+	if (st_level_open(&l, st, &opts, FI_REMOTE_READ | FI_REMOTE_WRITE)) {
+		ret = st_level_recv(&l, 0, 8);
+		ret = ret
+			      ?: fi_inject(l.p.a, l.local->arena, 8,
+					   FI_ADDR_UNSPEC);
+		CHECK_EQ(st, st_op_result(l.p.bcq, l.rx[0], ret), 0,
+			 "a quiet message arrives");
+		msleep(3 * ALONE_MS);
+		CHECK_EQ(st, st_level_send(&l, 1, 8, FI_COMPLETION), 0,
+			 "one is sent that nobody receives yet");
+		msleep(2 * ALONE_MS);
+		CHECK_EQ(st, st_level_recv(&l, 1, 8), 0,
+			 "it is received when the time of the first is over");
+		CHECK_EQ(st, st_op_result(l.p.bcq, l.rx[1], 0), 0,
+			 "it arrives");
+		CHECK_EQ(st, st_op_result(l.p.acq, l.tx[1], 0), 0,
+			 "and is told as sent");
+	}
+	st_level_close(&l);
+}
+
+/* What is told gives its memory back at once. */
+struct level_free {
+	struct completion told;
+	int err;
+};
+
+static void st_level_free(struct fid_cq *cq,
+			  const struct fi_cq_err_entry *entry, void *context)
+{
+	struct level_free *f = context;
+
+	f->err = entry->err;
+	kfree(st_op_of(entry->op_context));
+	complete(&f->told);
+}
+
+/* A quiet one that the peer does not receive in time. */
+static noinline_for_stack void st_level_late(struct st *st)
+{
+	struct level_free f = { .told = COMPLETION_INITIALIZER_ONSTACK(
+					f.told) };
+	struct fi_cq_attr cq = { .comp_handler = st_level_free };
+	struct st_opts opts = { .tx_bind = FI_SELECTIVE_COMPLETION,
+				.op_timeout_ms = ALONE_MS,
+				.cq_attr = &cq,
+				.cq_context = &f };
+	struct st_op *op = st_op_new(st);
+	u8 *mem = kzalloc(8, GFP_KERNEL);
+	struct st_pair p = { .st = st };
+	bool told;
+	int ret;
+
+	if (CHECK(st, op && mem && !st_pair_open(&p, st, &opts),
+		  "a pair connects whose memory is freed when it is told")) {
+		ret = fi_send(p.a, mem, 8, NULL, FI_ADDR_UNSPEC, &op->ctx);
+		if (!ret)
+			op = NULL;
+		told = !ret && wait_for_completion_timeout(
+				       &f.told, msecs_to_jiffies(ST_WAIT_MS));
+		CHECKF(st, told && (f.err == ETIMEDOUT || f.err == ENOBUFS),
+		       "a quiet message that is not received is told (got %d)",
+		       f.err);
+		msleep(ST_QUIET_MS);
+	}
+	st_pair_close(&p);
+	kfree(op);
+	kfree(mem);
+}
+
 /* ---- failures ----------------------------------------------------------------- */
 
 static noinline_for_stack void st_level_wrong_key(struct st *st)
@@ -465,6 +548,10 @@ void st_test_level(struct st *st)
 	st_level_one(st);
 	st_level_quiet(st);
 	st_level_alone(st);
+	if (st_tells_of_peer(st)) {
+		st_level_behind(st);
+		st_level_late(st);
+	}
 	st_level_wrong_key(st);
 	st_level_write_only(st);
 	st_level_no_receive(st);
