@@ -138,6 +138,8 @@ static void kfiv_cm_rejected(struct kfiv_ep *ep, struct rdma_cm_id *id,
 	if (!ep->sinks)
 		wire = rdma_consumer_reject_data(id, event, &wire_len);
 	data = kfiv_cm_get_data(wire, wire_len, &len);
+	if (!ep->accepting)
+		WRITE_ONCE(ep->refused, true);
 	if (kfi_ep_down(&ep->ep, ECONNREFUSED, event->status, data, len))
 		kfiv_ep_queue_stop(ep);
 }
@@ -256,6 +258,9 @@ static int kfiv_ep_connect(struct fid_ep *fep, const void *addr,
 		memcpy(&ep->dest, addr, kfi_addr_len(addr));
 	if (!ep->dest.ss_family)
 		return -EINVAL;
+	/* It was enabled in vain. */
+	if (!READ_ONCE(ep->cq[1]))
+		return -FI_EOPBADSTATE;
 	kfiv_fill_param(ep, data, len);
 	noio = memalloc_noio_save();
 	mutex_lock(&ep->id_mutex);
@@ -275,6 +280,9 @@ static int kfiv_start_accept(struct kfiv_ep *ep)
 	lockdep_assert_held(&ep->id_mutex);
 	if (!ep->id)
 		return -ENODEV;
+	/* It was enabled in vain. */
+	if (!READ_ONCE(ep->qp))
+		return -FI_EOPBADSTATE;
 	kfiv_cm_start_timer(ep);
 	rdma_lock_handler(ep->id);
 	ret = rdma_accept(ep->id, &ep->param);

@@ -17,6 +17,9 @@ static int kfiv_cq_get_share(struct kfiv_ep *ep, int i, const struct fid_cq *cq,
 {
 	struct ib_cq *share;
 
+	/* The pool would look for one without end. */
+	if (nr_cqe > ep->domain->dev->ib->attrs.max_cqe)
+		return -EINVAL;
 	share = ib_cq_pool_get(ep->domain->dev->ib, nr_cqe,
 			       cq->attr.signaling_vector,
 			       in_work ? IB_POLL_WORKQUEUE : IB_POLL_SOFTIRQ);

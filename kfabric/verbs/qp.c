@@ -40,11 +40,31 @@ static void kfiv_qp_event(struct ib_event *event, void *context)
 	case IB_EVENT_QP_FATAL:
 	case IB_EVENT_QP_REQ_ERR:
 	case IB_EVENT_QP_ACCESS_ERR:
-		kfiv_ep_fail(ep, EIO, event->event);
+		/* It may come in hardirq, so that a work tells it. */
+		WRITE_ONCE(ep->qp_event, event->event);
+		if (!READ_ONCE(ep->stopped))
+			kfiv_ep_queue_stop(ep);
 		break;
 	default:
 		break;
 	}
+}
+
+/* Not inlined: tests have it wait (tests/vm/probe). */
+static noinline __noclone int kfiv_qp_make(struct kfiv_ep *ep,
+					   struct ib_qp_init_attr *init)
+{
+	int ret = rdma_create_qp(ep->id, ep->domain->pd, init);
+
+	if (ret)
+		return ret;
+	ep->qp = ep->id->qp;
+	ret = kfiv_fastreg_setup(ep);
+	if (ret) {
+		rdma_destroy_qp(ep->id);
+		ep->qp = NULL;
+	}
+	return ret;
 }
 
 /* The CM id knows its device: make the queue pair and let receives in. */
@@ -58,7 +78,6 @@ int kfiv_qp_create(struct kfiv_ep *ep)
 		.qp_context = ep,
 		.send_cq = ep->cq[0],
 		.recv_cq = ep->cq[1],
-		.srq = srx ? srx->srq : NULL,
 		.cap = { .max_send_wr = ep->tx_attr.size +
 					(ep->sinks ? KFIV_SINK_WRS : 0) +
 					KFIV_OWN_WRS,
@@ -74,26 +93,26 @@ int kfiv_qp_create(struct kfiv_ep *ep)
 	lockdep_assert_held(&ep->mutex);
 	if (ep->stopped)
 		return -ENODEV;
-	/* Receives that others used up are soon there again: peers need not wait long. */
-	if (srx)
+	if (srx) {
+		ret = kfiv_srx_hold(srx);
+		if (ret)
+			return ret;
+		init.srq = srx->srq;
+		/* Receives that others used up are soon there again. */
 		rdma_set_min_rnr_timer(ep->id, IB_RNR_TIMER_001_28);
+	}
 	noio = memalloc_noio_save();
-	ret = rdma_create_qp(ep->id, ep->domain->pd, &init);
-	if (ret)
-		goto restore;
-	ep->qp = ep->id->qp;
-	ret = kfiv_fastreg_setup(ep);
+	ret = kfiv_qp_make(ep, &init);
+	memalloc_noio_restore(noio);
 	if (ret) {
-		rdma_destroy_qp(ep->id);
-		ep->qp = NULL;
-		goto restore;
+		if (srx)
+			kfiv_srx_let_go(srx);
+		return ret;
 	}
 	if (srx)
 		kfiv_srx_join(ep);
 	kfiv_rx_open(ep);
-restore:
-	memalloc_noio_restore(noio);
-	return ret;
+	return 0;
 }
 
 /* ---- failure ---------------------------------------------------------- */
@@ -127,7 +146,10 @@ static void kfiv_stop_work(struct work_struct *work)
 {
 	struct kfiv_ep *ep = container_of(work, struct kfiv_ep, stop_work);
 
-	kfi_ep_down(&ep->ep, EIO, 0, NULL, 0);
+	if (ep->dgram)
+		kfi_obj_kill(&ep->ep.fid);
+	else
+		kfi_ep_down(&ep->ep, EIO, READ_ONCE(ep->qp_event), NULL, 0);
 	kfiv_ep_stop(ep);
 	queue_work(kfiv_slow_wq, &ep->slow_work);
 }
@@ -242,7 +264,7 @@ void kfiv_ep_free_hw(struct kfiv_ep *ep)
 			kfiv_fastreg_teardown(ep);
 			rdma_destroy_qp(id);
 			if (ep->ep.srx)
-				kfiv_srx_qp_gone(ep);
+				kfiv_srx_let_go(to_kfiv_srx(ep->ep.srx));
 			ep->qp = NULL;
 		}
 		mutex_unlock(&ep->mutex);

@@ -174,12 +174,17 @@ static void kfiv_srx_low_work(struct work_struct *work)
 static int kfiv_srx_arm(struct kfiv_srx *srx, const struct fi_low_water *low)
 {
 	struct ib_srq_attr attr = { .srq_limit = low->limit };
+	struct kfi_low_water old;
 	int ret;
 
 	lockdep_assert_held(&srx->mutex);
 	if (!srx->srq)
 		return -ENODEV;
-	/* What was reached before is not this one. */
+	/* What was reached before is not this one, and what was set is not called now. */
+	spin_lock_irq(&srx->lock);
+	old = srx->low;
+	srx->low.armed = false;
+	spin_unlock_irq(&srx->lock);
 	cancel_work_sync(&srx->low_work);
 	spin_lock_irq(&srx->lock);
 	srx->low.value = *low;
@@ -188,7 +193,7 @@ static int kfiv_srx_arm(struct kfiv_srx *srx, const struct fi_low_water *low)
 	ret = ib_modify_srq(srx->srq, &attr, IB_SRQ_LIMIT);
 	if (ret) {
 		spin_lock_irq(&srx->lock);
-		srx->low.armed = false;
+		srx->low = old;
 		spin_unlock_irq(&srx->lock);
 	}
 	return ret;
@@ -214,13 +219,34 @@ static int kfiv_srx_low_water(struct fid_ep *fep,
 
 /* ---- endpoints --------------------------------------------------------- */
 
+/* A queue pair is going to be made, of whose end kfiv_srx_let_go() tells. */
+int kfiv_srx_hold(struct kfiv_srx *srx)
+{
+	int ret = 0;
+
+	spin_lock_irq(&srx->lock);
+	if (srx->is_open)
+		atomic_inc(&srx->nr_qps);
+	else
+		ret = -ENODEV;
+	spin_unlock_irq(&srx->lock);
+	if (!ret)
+		kfi_obj_get(&srx->ep.fid);
+	return ret;
+}
+
+void kfiv_srx_let_go(struct kfiv_srx *srx)
+{
+	if (atomic_dec_and_test(&srx->nr_qps))
+		wake_up_var(&srx->nr_qps);
+	kfi_obj_put(&srx->ep.fid);
+}
+
 void kfiv_srx_join(struct kfiv_ep *ep)
 {
 	struct kfiv_srx *srx = kfiv_srx_of(ep);
 
 	lockdep_assert_held(&ep->mutex);
-	kfi_obj_get(&srx->ep.fid);
-	atomic_inc(&srx->nr_qps);
 	spin_lock_irq(&srx->lock);
 	hash_add(srx->eps, &ep->srx_node, (unsigned long)ep->qp);
 	spin_unlock_irq(&srx->lock);
@@ -248,28 +274,26 @@ void kfiv_srx_drain(struct kfiv_ep *ep)
 	bool tells;
 
 	lockdep_assert_held(&ep->mutex);
-	/* One that could not receive yet may have nothing to tell of. */
-	tells = !READ_ONCE(dev->mute) &&
+	/*
+	 * One that could not receive yet may have nothing to tell of. A peer that refuses
+	 * has the connection manager put it to error before it could.
+	 */
+	tells = !READ_ONCE(dev->mute) && !READ_ONCE(ep->refused) &&
 		!ib_query_qp(ep->qp, &attr, IB_QP_STATE, &init) &&
 		attr.qp_state >= IB_QPS_RTR;
 	ib_drain_sq(ep->qp);
-	if (tells && !wait_for_completion_timeout(
-			     &ep->last_wqe, msecs_to_jiffies(KFIV_LAST_WQE_MS)))
+	if (tells &&
+	    !wait_for_completion_timeout(&ep->last_wqe,
+					 msecs_to_jiffies(KFIV_LAST_WQE_MS))) {
+		pr_warn("kfabric_verbs: %s does not say when a queue pair has done with shared receives, and is not asked any more\n",
+			dev->ib->name);
 		WRITE_ONCE(dev->mute, true);
+	}
 	/* Soft RoCE may be at it in the softirq of another CPU. */
 	if (READ_ONCE(dev->mute))
 		synchronize_rcu();
 	ib_drain_sq(ep->qp);
 	kfiv_srx_leave(ep);
-}
-
-void kfiv_srx_qp_gone(struct kfiv_ep *ep)
-{
-	struct kfiv_srx *srx = kfiv_srx_of(ep);
-
-	if (atomic_dec_and_test(&srx->nr_qps))
-		wake_up_var(&srx->nr_qps);
-	kfi_obj_put(&srx->ep.fid);
 }
 
 /* ---- open and close ---------------------------------------------------- */

@@ -341,6 +341,8 @@ enum kfiv_queue_state {
  * @once: KFIV_ONCE_*, what must not be done twice
  * @accepting: opened for a connection request
  * @answered: the request was accepted
+ * @refused: the peer has refused the request
+ * @qp_event: &enum ib_event_type that ended it, or 0
  * @src: own address to use, family 0: any
  * @dest: peer
  * @param: for rdma_connect() and rdma_accept()
@@ -400,6 +402,8 @@ struct kfiv_ep {
 	bool stopped;
 	bool accepting;
 	bool answered;
+	bool refused;
+	int qp_event;
 	unsigned long once;
 	struct sockaddr_storage src;
 	struct sockaddr_storage dest;
@@ -744,12 +748,13 @@ struct kfiv_op *kfiv_sink_op(const struct kfiv_ep *ep,
 int kfiv_srx_context(struct fid_domain *domain, const struct fi_rx_attr *attr,
 		     struct fid_ep **srx, void *context);
 void kfiv_srx_remove(struct kfiv_srx *srx);
+/* Its SRQ stays until it is let go; -ENODEV: there is none any more. */
+int kfiv_srx_hold(struct kfiv_srx *srx);
+void kfiv_srx_let_go(struct kfiv_srx *srx);
 /* The endpoint's queue pair is there, on its context. */
 void kfiv_srx_join(struct kfiv_ep *ep);
 /* As ib_drain_qp(): afterwards no shared receive completes in the endpoint. */
 void kfiv_srx_drain(struct kfiv_ep *ep);
-/* The endpoint's queue pair was destroyed. */
-void kfiv_srx_qp_gone(struct kfiv_ep *ep);
 
 /* mr.c */
 int kfiv_mr_regattr(struct fid_domain *domain, const struct fi_mr_attr *attr,

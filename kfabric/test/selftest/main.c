@@ -86,6 +86,7 @@ static const struct st_group st_groups[] = {
 	{ "srx", st_test_srx },
 	{ "srx_alloc", st_test_srx_alloc, true },
 	{ "srx_left", st_test_srx_left, true },
+	{ "srx_made", st_test_srx_made, true },
 	{ "cycle", st_test_cycle },
 	{ "memory", st_test_memory, true },
 };

