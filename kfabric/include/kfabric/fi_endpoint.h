@@ -37,7 +37,9 @@ struct fi_ops_tagged;
  * the provider's from the post until the operation's completion has been
  * taken from the CQ, or its upcall begins. An operation with suppressed
  * completion gives it back at a later completion of the same endpoint and
- * direction. When the post fails it stays the caller's.
+ * direction, where these come in order (comp_order), and elsewhere when a counter
+ * says that it is over, or the endpoint is closed. When the post fails it stays
+ * the caller's.
  */
 struct fi_context {
 	/* private: core, then provider */
@@ -240,7 +242,8 @@ enum {
  * @fn: called once for each time that the option was set, also when there are too
  *	few at that time, which may be before fi_setopt() returns. May post. To be
  *	called again set the option again, which sleeps: the worker that posts new
- *	receives is the one to do so. Context: upcall
+ *	receives is the one to do so. A call that is on its way when the option is set
+ *	anew may still come after that, until the context is closed. Context: upcall
  * @context: given to @fn
  */
 struct fi_low_water {
