@@ -118,10 +118,18 @@ static void kfiv_collect_over(struct kfiv_ep *ep, struct kfiv_op *op,
 	spin_unlock_irqrestore(&ep->tx_lock, irq);
 }
 
+/* Of a failed fi_inject() the completion is in its slot until somebody reads it. */
+static bool kfiv_keeps_slot(const struct kfiv_ep *ep, const struct kfiv_op *op)
+{
+	return op->err && !op->comp->entry.op_context &&
+	       !ep->ep.tx_cq->attr.comp_handler;
+}
+
 static void kfiv_finish_tx(struct kfiv_ep *ep, struct kfiv_op *op,
 			   struct list_head *slots)
 {
-	struct kfiv_slot *slot = op->slot;
+	/* Who reads the completion may have the slot at once. */
+	struct kfiv_slot *slot = kfiv_keeps_slot(ep, op) ? NULL : op->slot;
 	struct kfiv_ah *ah = op->ah;
 
 	kfiv_op_finish(ep, op, op->err, op->status);
@@ -129,6 +137,18 @@ static void kfiv_finish_tx(struct kfiv_ep *ep, struct kfiv_op *op,
 		kfiv_ah_put(ah);
 	if (slot)
 		list_add(&slot->node, slots);
+}
+
+/* The completion of a failed fi_inject() was read. */
+void kfiv_comp_read(struct fid_ep *fep, struct kfi_comp *comp)
+{
+	struct kfiv_slot *slot = container_of(comp, struct kfiv_slot, comp);
+	struct kfiv_ep *ep = to_kfiv_ep(fep);
+	unsigned long irq;
+
+	spin_lock_irqsave(&ep->tx_lock, irq);
+	list_add(&slot->node, &ep->slots);
+	spin_unlock_irqrestore(&ep->tx_lock, irq);
 }
 
 /* How a part of an operation ended: the first failure is the operation's. */

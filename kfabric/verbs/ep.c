@@ -151,6 +151,7 @@ static int kfiv_ep_map_own(struct kfiv_ep *ep)
 	struct ib_device *ib = ep->domain->dev->ib;
 	int i;
 
+	ep->ep.comp_read = kfiv_comp_read;
 	ep->slot_mem =
 		kcalloc(KFIV_INJECT_SLOTS, sizeof(*ep->slot_mem), GFP_KERNEL);
 	ep->slot_data = kzalloc(bytes, GFP_KERNEL);

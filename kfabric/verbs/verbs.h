@@ -15,7 +15,8 @@
  * neither the domain nor the device.
  *
  * Locks, outer first: kfiv_device_mutex, domain->mutex, ep->mutex,
- * {ep->tx_lock, ep->rx_lock}; srx->mutex, srx->lock. ep->id_mutex may be held for
+ * {ep->tx_lock, ep->rx_lock}; srx->mutex, srx->lock. Who reads a failed inject has
+ * fid_cq.lock over ep->tx_lock. ep->id_mutex may be held for
  * minutes, by slow work only. No lock is held over a call of the core that may
  * lead to an upcall, but srx->mutex when what is left in a context is canceled.
  */
@@ -708,6 +709,7 @@ void kfiv_tx_note(struct kfiv_ep *ep, struct kfiv_op *op,
 		  enum ib_wc_status status);
 void kfiv_tx_over(struct kfiv_ep *ep, struct kfiv_op *op);
 void kfiv_tx_finish(struct kfiv_ep *ep, struct list_head *done);
+void kfiv_comp_read(struct fid_ep *ep, struct kfi_comp *comp);
 void kfiv_op_finish(struct kfiv_ep *ep, struct kfiv_op *op, int err,
 		    int status);
 void kfiv_rx_done(struct ib_cq *cq, struct ib_wc *wc);

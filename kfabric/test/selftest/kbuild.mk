@@ -9,4 +9,4 @@ kfabric_selftest-y := $(addprefix kfabric/test/selftest/, \
 	rogue.o t_rdm_hostile.o t_rdm_grant.o t_rdm_alloc.o t_remote.o beside.o t_memory.o t_cost.o \
 	t_rdm_scale.o t_rdm_context.o t_rdm_busy.o t_dgram.o t_cntr.o t_look.o t_wait.o t_order.o \
 	t_level.o t_atomic.o t_rdm_atomic.o t_rdm_grow.o t_srx.o t_srx_offer.o t_srx_crowd.o \
-	t_woken.o t_ud.o)
+	t_woken.o t_ud.o t_ud_peer.o)

@@ -117,6 +117,7 @@ static const struct st_group st_rdm_groups[] = {
 	{ "full", st_test_dgram_full, true, .dgram = true },
 	{ "absent", st_test_dgram_absent, true, .dgram = true },
 	{ "unplug", st_test_dgram_unplug, true, .dgram = true },
+	{ "ud", st_test_ud, .dgram = true },
 	{ "server", st_test_ud_server, true, .dgram = true },
 	{ "client", st_test_ud_client, true, .dgram = true },
 	{ "grant", st_test_rdm_grant, .layer = true },

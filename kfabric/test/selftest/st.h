@@ -385,6 +385,7 @@ void st_test_dgram(struct st *st);
 void st_test_dgram_full(struct st *st);
 void st_test_dgram_absent(struct st *st);
 void st_test_dgram_unplug(struct st *st);
+void st_test_ud(struct st *st);
 void st_test_ud_server(struct st *st);
 void st_test_ud_client(struct st *st);
 void st_test_remote(struct st *st);

@@ -1,0 +1,103 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/*
+ * Selftest: datagrams of verbs: peers that are gone, that many are asked beside, that
+ * are to be asked again, that have more to send than a port carried; and queue pairs
+ * that fail.
+ */
+#include <linux/in.h>
+#include <linux/in6.h>
+#include <linux/jiffies.h>
+#include <linux/mm.h>
+#include <linux/sched.h>
+#include <linux/slab.h>
+#include <linux/string.h>
+#include <linux/workqueue.h>
+#include <rdma/ib_verbs.h>
+#include <rdma/rdma_cm_ib.h>
+
+#include <kfabric/fi_verbs.h>
+
+#include "st.h"
+
+#define SMALL_QUEUE 16
+#define MOST_SLOTS  1000 /* of injects: no endpoint has so many */
+
+/* Wait until something is so; 0 or -ETIME. */
+#define ST_UNTIL(cond)                                                       \
+	({                                                                   \
+		unsigned long _end = jiffies + msecs_to_jiffies(ST_WAIT_MS); \
+		while (!(cond) && time_before(jiffies, _end))                \
+			schedule_timeout_uninterruptible(1);                 \
+		(cond) ? 0 : -ETIME;                                         \
+	})
+
+/* ---- who is not there ------------------------------------------------------------ */
+
+/* Inject one after the other until there is no room; nobody reads. Returns how many. */
+static int st_ud_inject_all(struct st *st, struct st_node *a, fi_addr_t nobody)
+{
+	u8 bytes[8] = {};
+	int n = 0, ret = 0;
+
+	while (!ret && n < MOST_SLOTS) {
+		ret = fi_inject(a->ep, bytes, sizeof(bytes), nobody);
+		if (ret)
+			break;
+		n++;
+		ret = ST_UNTIL(fi_cntr_readerr(st->tx_cntr) == n);
+	}
+	CHECK_EQ(st, ret, -FI_EAGAIN,
+		 "injects that fail keep their room until that is read");
+	return n;
+}
+
+/* Their completions are in the queue, all of them, and each once. */
+static void st_ud_inject_nobody(struct st *st, struct st_node *a,
+				fi_addr_t nobody)
+{
+	struct fi_cq_err_entry e = {};
+	struct fi_cq_tagged_entry d;
+	u8 bytes[8] = {};
+	int n = st_ud_inject_all(st, a, nobody), i, ok = 0;
+
+	for (i = 0; i < n; i++)
+		ok += fi_cq_readerr(a->cq, &e, 0) == 1 &&
+		      e.err == FI_EHOSTUNREACH && !e.op_context;
+	CHECKF(st, n > 1 && ok == n, "%d of %d have failed for nobody is there",
+	       ok, n);
+	CHECK_EQ(st, fi_cq_read(a->cq, &d, 1), -FI_EAGAIN, "each once");
+	CHECK_EQ(st, fi_inject(a->ep, bytes, sizeof(bytes), nobody), 0,
+		 "then there is room again");
+	CHECK_EQ(st, st_cq_take(a->cq, ST_WAIT_MS, NULL), 1, "this one, too");
+}
+
+static noinline_for_stack void st_ud_inject(struct st *st)
+{
+	struct fi_cntr_attr attr = {};
+	struct st_node a = {}, b = {};
+	fi_addr_t nobody;
+
+	if (!CHECK_EQ(st, fi_cntr_open(st->domain, &attr, &st->tx_cntr, st), 0,
+		      "a counter opens"))
+		return;
+	st->queue_size = SMALL_QUEUE;
+	if (st_two_open(st, &a, &b, 0)) {
+		nobody = st_node_knows(&a, &b);
+		st_node_close(&b);
+		st_ud_inject_nobody(st, &a, nobody);
+	}
+	st->queue_size = 0;
+	st_node_close(&a);
+	st_node_close(&b);
+	fi_close(&st->tx_cntr->fid);
+	st->tx_cntr = NULL;
+}
+
+/* ---- queue pairs that fail ------------------------------------------------------- */
+
+void st_test_ud(struct st *st)
+{
+	if (!st_is_ud(st))
+		return;
+	st_ud_inject(st);
+}
