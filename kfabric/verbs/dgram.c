@@ -252,7 +252,6 @@ void kfiv_dgram_limit(struct kfiv_ep *ep)
 {
 	u32 mtu = kfiv_dgram_mtu(ep->domain->dev);
 
-	ep->dgram->buf_bytes = mtu;
 	ep->max_msg_size = min_t(size_t, ep->max_msg_size, mtu);
 	ep->tx_attr.size = min_t(size_t, ep->tx_attr.size, KFIV_DGRAM_QUEUE);
 	ep->rx_attr.size = min_t(size_t, ep->rx_attr.size, KFIV_DGRAM_QUEUE);

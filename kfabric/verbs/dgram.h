@@ -47,7 +47,9 @@
 
 #include "verbs.h"
 
-#define KFIV_DGRAM_SGES	 2 /* of a receive: the header, and the bytes */
+#define KFIV_DGRAM_SGES	 3 /* of a receive: kfiv_dgram_sges() */
+#define KFIV_RBUF_BYTES	 4096 /* of a buffer: the largest MTU that there is */
+#define KFIV_REST_BYTES	 65536 /* beyond them: more than any packet has */
 #define KFIV_DGRAM_QUEUE 1024 /* operations of each direction at most */
 #define KFIV_GRH_STRIDE	 64 /* 40 bytes are the header's */
 #define KFIV_PEERS_MAX	 1024 /* that an endpoint keeps in mind */
@@ -180,8 +182,9 @@ struct kfiv_rbuf {
  * @canceled: receives
  * @delivering: somebody completes receives
  * @nr_bufs: buffers
- * @buf_bytes: of each
  * @bufs: all
+ * @rest: what a datagram has more than a buffer comes to, of all of them
+ * @rest_dma: of @rest
  * @grhs: the headers of all
  * @grhs_dma: of @grhs
  * @lock: protects what follows; irq-safe, a leaf
@@ -214,8 +217,9 @@ struct kfiv_dgram {
 	struct list_head canceled;
 	bool delivering;
 	u32 nr_bufs;
-	u32 buf_bytes;
 	struct kfiv_rbuf *bufs;
+	void *rest;
+	u64 rest_dma;
 	void *grhs;
 	u64 grhs_dma;
 
@@ -232,6 +236,12 @@ struct kfiv_dgram {
 	struct work_struct dead_work;
 	fi_addr_t last_from;
 };
+
+/* Segments of a receive: the header, the bytes, and what is discarded. */
+static inline u32 kfiv_dgram_sges(const struct kfiv_device *dev)
+{
+	return min_t(u32, KFIV_DGRAM_SGES, dev->ib->attrs.max_recv_sge);
+}
 
 /* dgram.c */
 u32 kfiv_dgram_mtu(const struct kfiv_device *dev);

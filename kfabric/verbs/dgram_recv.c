@@ -3,9 +3,11 @@
  * kfabric_verbs: datagram endpoints: receiving: the endpoint's own buffers, which the
  * queue pair receives into, and the receives that they are copied into.
  *
- * There are as many buffers as receives may be posted, each of the port's MTU, beyond
- * which no datagram of a queue pair is. One that has no receive yet keeps its buffer;
- * when all are kept, the device drops what comes.
+ * There are as many buffers as receives may be posted, each of the largest MTU that
+ * there is: a port's may rise, and a datagram that a receive has no room for would be
+ * the queue pair's end. So what is longer than any MTU, which soft RoCE takes from
+ * whoever sends it, is received, too, and dropped. A datagram that has no receive yet
+ * keeps its buffer; when all are kept, the device drops what comes.
  *
  * Context: that of the device's CQ, or kfiv_dgram.work.
  * Locking: ep->rx_lock.
@@ -23,7 +25,7 @@ static void kfiv_rbuf_unmap(struct kfiv_dgram *dgram, struct kfiv_rbuf *buf)
 {
 	if (buf->data)
 		ib_dma_unmap_single(dgram->ep->domain->dev->ib, buf->dma,
-				    dgram->buf_bytes, DMA_FROM_DEVICE);
+				    KFIV_RBUF_BYTES, DMA_FROM_DEVICE);
 	kfree(buf->data);
 }
 
@@ -41,6 +43,10 @@ void kfiv_rbufs_free(struct kfiv_dgram *dgram)
 				    dgram->nr_bufs * KFIV_GRH_STRIDE,
 				    DMA_FROM_DEVICE);
 	kfree(dgram->grhs);
+	if (dgram->rest)
+		ib_dma_unmap_single(dgram->ep->domain->dev->ib, dgram->rest_dma,
+				    KFIV_REST_BYTES, DMA_FROM_DEVICE);
+	kfree(dgram->rest);
 	kvfree(dgram->bufs);
 	dgram->bufs = NULL;
 }
@@ -62,6 +68,22 @@ static int kfiv_grhs_alloc(struct kfiv_dgram *dgram)
 	return -ENOMEM;
 }
 
+static int kfiv_rest_alloc(struct kfiv_dgram *dgram)
+{
+	struct ib_device *ib = dgram->ep->domain->dev->ib;
+
+	dgram->rest = kmalloc(KFIV_REST_BYTES, GFP_KERNEL);
+	if (!dgram->rest)
+		return -ENOMEM;
+	dgram->rest_dma = ib_dma_map_single(ib, dgram->rest, KFIV_REST_BYTES,
+					    DMA_FROM_DEVICE);
+	if (!ib_dma_mapping_error(ib, dgram->rest_dma))
+		return 0;
+	kfree(dgram->rest);
+	dgram->rest = NULL;
+	return -ENOMEM;
+}
+
 static int kfiv_rbuf_alloc(struct kfiv_dgram *dgram, struct kfiv_rbuf *buf,
 			   u32 i)
 {
@@ -70,10 +92,10 @@ static int kfiv_rbuf_alloc(struct kfiv_dgram *dgram, struct kfiv_rbuf *buf,
 	buf->cqe.done = kfiv_rbuf_done;
 	buf->grh = dgram->grhs + i * KFIV_GRH_STRIDE;
 	buf->grh_dma = dgram->grhs_dma + i * KFIV_GRH_STRIDE;
-	buf->data = kmalloc(dgram->buf_bytes, GFP_KERNEL);
+	buf->data = kmalloc(KFIV_RBUF_BYTES, GFP_KERNEL);
 	if (!buf->data)
 		return -ENOMEM;
-	buf->dma = ib_dma_map_single(ib, buf->data, dgram->buf_bytes,
+	buf->dma = ib_dma_map_single(ib, buf->data, KFIV_RBUF_BYTES,
 				     DMA_FROM_DEVICE);
 	if (!ib_dma_mapping_error(ib, buf->dma))
 		return 0;
@@ -94,6 +116,7 @@ int kfiv_rbufs_alloc(struct kfiv_dgram *dgram)
 	if (!dgram->bufs)
 		return -ENOMEM;
 	ret = kfiv_grhs_alloc(dgram);
+	ret = ret ?: kfiv_rest_alloc(dgram);
 	for (i = 0; i < dgram->nr_bufs && !ret; i++)
 		ret = kfiv_rbuf_alloc(dgram, &dgram->bufs[i], i);
 	return ret;
@@ -107,11 +130,15 @@ static int kfiv_rbuf_post(struct kfiv_dgram *dgram, struct kfiv_rbuf *buf)
 		{ .addr = buf->grh_dma,
 		  .length = sizeof(struct ib_grh),
 		  .lkey = lkey },
-		{ .addr = buf->dma, .length = dgram->buf_bytes, .lkey = lkey },
+		{ .addr = buf->dma, .length = KFIV_RBUF_BYTES, .lkey = lkey },
+		{ .addr = dgram->rest_dma,
+		  .length = KFIV_REST_BYTES,
+		  .lkey = lkey },
 	};
 	struct ib_recv_wr wr = { .wr_cqe = &buf->cqe,
 				 .sg_list = sge,
-				 .num_sge = KFIV_DGRAM_SGES };
+				 .num_sge = kfiv_dgram_sges(
+					 dgram->ep->domain->dev) };
 
 	lockdep_assert_held(&dgram->ep->rx_lock);
 	return ib_post_recv(dgram->ep->qp, &wr, NULL);
@@ -140,7 +167,7 @@ static void kfiv_rbuf_repost(struct kfiv_dgram *dgram, struct kfiv_rbuf *buf)
 
 	ib_dma_sync_single_for_device(ib, buf->grh_dma, sizeof(struct ib_grh),
 				      DMA_FROM_DEVICE);
-	ib_dma_sync_single_for_device(ib, buf->dma, dgram->buf_bytes,
+	ib_dma_sync_single_for_device(ib, buf->dma, KFIV_RBUF_BYTES,
 				      DMA_FROM_DEVICE);
 	spin_lock_irqsave(&ep->rx_lock, irq);
 	if (ep->rx_state == KFIV_QUEUE_OPEN)
@@ -193,7 +220,7 @@ static void kfiv_rbuf_fill(struct kfiv_dgram *dgram, struct kfiv_rbuf *buf,
 
 	ib_dma_sync_single_for_cpu(ib, buf->grh_dma, sizeof(struct ib_grh),
 				   DMA_FROM_DEVICE);
-	ib_dma_sync_single_for_cpu(ib, buf->dma, dgram->buf_bytes,
+	ib_dma_sync_single_for_cpu(ib, buf->dma, KFIV_RBUF_BYTES,
 				   DMA_FROM_DEVICE);
 	buf->len = wc->byte_len - sizeof(struct ib_grh);
 	buf->has_imm = wc->wc_flags & IB_WC_WITH_IMM;
@@ -201,7 +228,10 @@ static void kfiv_rbuf_fill(struct kfiv_dgram *dgram, struct kfiv_rbuf *buf,
 	kfiv_source_of(dgram, wc, buf->grh, &buf->source);
 }
 
-/* A length of less than the header's is none that a device may tell. */
+/*
+ * A length of less than the header's is none that a device may tell. Of one that is too
+ * long for the buffer the rest is lost, and it is no datagram.
+ */
 static void kfiv_rbuf_done(struct ib_cq *cq, struct ib_wc *wc)
 {
 	struct kfiv_rbuf *buf = container_of(wc->wr_cqe, struct kfiv_rbuf, cqe);
@@ -214,7 +244,7 @@ static void kfiv_rbuf_done(struct ib_cq *cq, struct ib_wc *wc)
 		return;
 	}
 	if (wc->byte_len < sizeof(struct ib_grh) ||
-	    wc->byte_len - sizeof(struct ib_grh) > dgram->buf_bytes) {
+	    wc->byte_len - sizeof(struct ib_grh) > KFIV_RBUF_BYTES) {
 		kfiv_rbuf_repost(dgram, buf);
 		return;
 	}

@@ -72,7 +72,7 @@ int kfiv_qp_create(struct kfiv_ep *ep)
 {
 	struct kfiv_srx *srx = ep->ep.srx ? to_kfiv_srx(ep->ep.srx) : NULL;
 	const struct kfiv_device *dev = ep->domain->dev;
-	u32 rx_sge = ep->dgram ? KFIV_DGRAM_SGES : ep->rx_attr.iov_limit;
+	u32 rx_sge = ep->dgram ? kfiv_dgram_sges(dev) : ep->rx_attr.iov_limit;
 	struct ib_qp_init_attr init = {
 		.event_handler = kfiv_qp_event,
 		.qp_context = ep,

@@ -51,6 +51,9 @@ bool st_datagrams;
 module_param_named(dgram, st_datagrams, bool, 0444);
 MODULE_PARM_DESC(dgram,
 		 "test the datagram endpoints of verbs, not the connected");
+bool st_go;
+module_param_named(go, st_go, bool, 0644);
+MODULE_PARM_DESC(go, "set by somebody else when a test that waits may go on");
 static char *st_only = "";
 module_param_named(only, st_only, charp, 0444);
 MODULE_PARM_DESC(only, "run only the group of tests of this name");
@@ -118,6 +121,8 @@ static const struct st_group st_rdm_groups[] = {
 	{ "absent", st_test_dgram_absent, true, .dgram = true },
 	{ "unplug", st_test_dgram_unplug, true, .dgram = true },
 	{ "ud", st_test_ud, .dgram = true },
+	{ "mtu", st_test_ud_mtu, true, .dgram = true },
+	{ "stray", st_test_ud_stray, true, .dgram = true },
 	{ "server", st_test_ud_server, true, .dgram = true },
 	{ "client", st_test_ud_client, true, .dgram = true },
 	{ "grant", st_test_rdm_grant, .layer = true },

@@ -35,6 +35,7 @@ extern char *st_peer;
 extern char *st_nobody;
 extern ushort st_peer_port;
 extern bool st_datagrams;
+extern bool st_go;
 
 /* Results of one provider. */
 struct st {
@@ -386,6 +387,8 @@ void st_test_dgram_full(struct st *st);
 void st_test_dgram_absent(struct st *st);
 void st_test_dgram_unplug(struct st *st);
 void st_test_ud(struct st *st);
+void st_test_ud_mtu(struct st *st);
+void st_test_ud_stray(struct st *st);
 void st_test_ud_server(struct st *st);
 void st_test_ud_client(struct st *st);
 void st_test_remote(struct st *st);

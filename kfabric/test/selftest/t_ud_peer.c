@@ -21,6 +21,8 @@
 
 #define SMALL_QUEUE 16
 #define MOST_SLOTS  1000 /* of injects: no endpoint has so many */
+#define STRAY_BYTES 100 /* of the last message that somebody else sends */
+#define LONG_BYTES  2000 /* of one that a port carries when its MTU is raised */
 
 /* Wait until something is so; 0 or -ETIME. */
 #define ST_UNTIL(cond)                                                       \
@@ -100,4 +102,65 @@ void st_test_ud(struct st *st)
 	if (!st_is_ud(st))
 		return;
 	st_ud_inject(st);
+}
+
+/* ---- longer ones than the port carried ---------------------------------------------- */
+
+/* Somebody else raises the MTU when the line says so. */
+void st_test_ud_mtu(struct st *st)
+{
+	struct st_node a = {}, b = {};
+	struct st_room r = {};
+	fi_addr_t to_a;
+	int ret;
+
+	if (!st_room_open(&r, st) ||
+	    !CHECK_EQ(st, st_node_open(&a, st, 0, 0), 0, "an endpoint opens"))
+		goto out;
+	st_tap_line("    # now the MTU may rise");
+	CHECK_EQ(st, ST_UNTIL(READ_ONCE(st_go)), 0, "it has risen");
+	if (!CHECK_EQ(st, st_node_open(&b, st, 0, 0), 0, "its peer opens"))
+		goto out;
+	to_a = st_node_knows(&b, &a);
+	ret = st_node_recv(&a, r.rx[1], r.dst, 100);
+	ret = ret ?: st_node_send(&b, r.tx[0], r.src, LONG_BYTES, to_a);
+	CHECK_EQ(st, st_op_result(b.cq, r.tx[0], ret), 0,
+		 "a message that was too long for the port before is sent");
+	CHECK_EQ(st, st_op_result(a.cq, r.rx[1], ret), FI_ETRUNC,
+		 "it is too long for its receive");
+	CHECK_EQ(st, r.rx[1]->entry.olen, LONG_BYTES - 100, "by so much");
+	ret = st_node_recv(&a, r.rx[1], r.dst, 100);
+	ret = ret ?: st_node_send(&b, r.tx[0], r.src, 10, to_a);
+	ret = st_op_result(b.cq, r.tx[0], ret);
+	CHECK_EQ(st, st_op_result(a.cq, r.rx[1], ret), 0,
+		 "the next one arrives");
+out:
+	st_node_close(&a);
+	st_node_close(&b);
+	st_room_close(&r);
+}
+
+/*
+ * Somebody else sends packets when the line says so: some are longer than any MTU, and
+ * the last one is not.
+ */
+void st_test_ud_stray(struct st *st)
+{
+	struct st_node n = {};
+	struct st_room r = {};
+	int ret;
+
+	if (!st_room_open(&r, st) ||
+	    !CHECK_EQ(st, st_node_open(&n, st, 0, 0), 0, "an endpoint opens"))
+		goto out;
+	CHECK_EQ(st, st_node_recv(&n, r.rx[0], r.dst, STRAY_BYTES), 0,
+		 "a receive is posted");
+	st_tap_line("    # now the packets may come");
+	ret = st_op_result(n.cq, r.rx[0], 0);
+	CHECK_EQ(st, ret ?: r.rx[0]->entry.len, STRAY_BYTES,
+		 "packets that are too long are dropped, and the last arrives");
+	CHECK_EQ(st, fi_ep_state(n.ep), KFI_EP_ENABLED, "the endpoint lives");
+out:
+	st_node_close(&n);
+	st_room_close(&r);
 }

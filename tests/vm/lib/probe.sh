@@ -28,13 +28,17 @@ probed_above() { # probed_above FUNCTION N
 
 # --- allocations that fail
 
-alloc_function() { # alloc_function small|any|large: who allocates, in this kernel
+# alloc_function small|any|pages|large: who allocates, in this kernel, what has a fixed
+# length, what has another one, what has many pages, and what may be virtual memory
+alloc_function() {
 	case $(uname -r):$1 in
 	6.1.*:small) echo kmalloc_trace ;;
 	6.1.*:any) echo __kmalloc ;;
+	6.1.*:pages) echo kmalloc_large ;;
 	6.1.*:large) echo kvmalloc_node ;;
 	*:small) echo __kmalloc_cache_noprof ;;
 	*:any) echo __kmalloc_noprof ;;
+	*:pages) echo __kmalloc_large_noprof ;;
 	*:large) echo __kvmalloc_node_noprof ;;
 	esac
 }

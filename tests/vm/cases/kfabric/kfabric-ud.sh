@@ -1,16 +1,19 @@
 # SPDX-License-Identifier: BSD-2-Clause
 # shellcheck shell=dash
 # Datagrams over verbs on soft RoCE: the suite over IPv4 and IPv6, a host that is not
-# there, rdma-core's udaddy as server and as client, allocations that fail, and the
+# there, rdma-core's udaddy as server and as client, peers that answer late or were born
+# anew, an MTU that rises, packets longer than any, allocations that fail, and the
 # device's removal.
-# NEEDS: rdma
-# MODULES: ipv6
+# NEEDS: rdma python
+# MODULES: ipv6 veth
 # KO: kfabric_core kfabric_verbs kfabric_selftest kfi_probe
+# FILES: tests/vm/target/ud_packets.py
 # MEM: 1G
 # TIMEOUT: 400
 
 V6=fd00:77::1
 PORT=7174 # udaddy knows no other
+WIRE=10.78.0
 
 has_gid() { # has_gid PATTERN
 	grep -q "$1" /sys/class/infiniband/rxe0/ports/1/gids/* 2>/dev/null
@@ -22,6 +25,26 @@ listens_ud() { # somebody does, at udaddy's port
 
 ud() { # ud PARAMETER=VALUE...: the suite, of datagrams
 	selftest provider=verbs dgram=1 "$@"
+}
+
+begins() { # begins GROUP [ADDRESS]: the test of this name runs from here on
+	echo "# $CASE: now $1" >/dev/kmsg
+	modprobe kfabric_selftest provider=verbs dgram=1 \
+		node="${2:-$LOCAL_IP}" peer_port=$PORT only="$1" &
+	load=$!
+}
+
+may_go() { # may_go TEXT: so says the test
+	dmesg_since "# $CASE: now" | grep -q "now $1 may"
+}
+
+goes_on() { # the test, which waits for that
+	echo 1 >/sys/module/kfabric_selftest/parameters/go
+}
+
+ends() { # the test does
+	check "the test ends" wait $load
+	selftest_end
 }
 
 check "the verbs provider loads" modprobe kfabric_verbs || exit
@@ -43,15 +66,8 @@ check "it ends" wait_for 30 is_over $server
 check "it has sent all its answers" grep -q "transfers complete" /tmp/udaddy
 cat /tmp/udaddy
 
-may_go() { # may_go TEXT: so says the test
-	dmesg_since "# $CASE: now" | grep -q "$1"
-}
-
-echo "# $CASE: now a client" >/dev/kmsg
-modprobe kfabric_selftest provider=verbs dgram=1 node="$LOCAL_IP" \
-	only=client peer_port=$PORT &
-load=$!
-check "an endpoint waits for udaddy" wait_for 30 may_go "the client may come"
+begins client
+check "an endpoint waits for udaddy" wait_for 30 may_go "the client"
 udaddy -s "$LOCAL_IP" >/tmp/udaddy 2>&1 &
 client=$!
 check "the test ends" wait $load
@@ -59,6 +75,34 @@ kill $client # it waits for answers
 selftest_end
 
 probe_setup
+check "the MTU is a small one" ip link set dummy0 mtu 1500
+begins mtu
+check "an endpoint is open" wait_for 30 may_go "the MTU"
+check "the MTU rises" ip link set dummy0 mtu 4200
+goes_on
+ends
+
+# What nobody's device would send: a wire's other end does.
+wire() { # a device on one of its ends
+	/bin/ip link add w0 mtu 9000 type veth peer name w1 mtu 9000 &&
+		/bin/ip address add $WIRE.1/24 dev w0 &&
+		ip link set w0 up && ip link set w1 up && rxe_setup rxe1 w0
+}
+
+qp_of() { # qp_of DEVICE: the number of its datagram queue pair
+	rdma resource show qp link "$1" |
+		sed -n '/type UD/s/.*lqpn \([0-9]*\).*/\1/p'
+}
+
+check "there is a wire" wire
+begins stray $WIRE.1
+check "an endpoint is open there" wait_for 30 may_go "the packets"
+check "packets are sent" python3 /vm/files/ud_packets.py w1 \
+	"$(cat /sys/class/net/w0/address)" $WIRE.2 $WIRE.1 "$(qp_of rxe1)" \
+	4100 8800 100
+ends
+check "the wire goes" rdma link delete rxe1
+
 fails() { # fails KIND CALLER EVERY: see alloc_fails, with the test over it
 	alloc_fails "$@"
 	ud node="$LOCAL_IP" only=alloc
@@ -67,18 +111,17 @@ fails() { # fails KIND CALLER EVERY: see alloc_fails, with the test over it
 # In each round the test opens two endpoints, and one asks for the other.
 fails small kfiv_dgram_endpoint 3
 fails large kfiv_rbufs_alloc 3
-fails any kfiv_rbufs_alloc 700
+fails any kfiv_rbufs_alloc 3
+fails pages kfiv_rbufs_alloc 3
+fails small kfiv_rbufs_alloc 700
 fails small kfiv_ask_start 2
 fails small kfiv_peer_ask 2
 fails small kfiv_peer_learn 2
 fails small kfiv_ah_new 2
 probe_end
 
-echo "# $CASE: now the removal" >/dev/kmsg
-modprobe kfabric_selftest provider=verbs dgram=1 node="$LOCAL_IP" only=unplug &
-load=$!
-check "a message arrives before the removal" wait_for 30 may_go "device may go"
+begins unplug
+check "a message arrives before the removal" wait_for 30 may_go "the device"
 check "the device goes, although it is in use" timeout 60 rdma link delete rxe0
-check "the test ends" wait $load
-selftest_end
+ends
 check "the verbs provider unloads" wait_for 30 rmmod kfabric_verbs
