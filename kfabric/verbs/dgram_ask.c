@@ -185,7 +185,8 @@ static void kfiv_ask_end(struct kfiv_ask *ask)
 	cancel_delayed_work(&ask->work);
 	kfiv_peer_answered(dgram, &ask->name, ask->result, ask->ah,
 			   &ask->source);
-	if (ask->result)
+	/* What waits when the endpoint stops is canceled with the rest. */
+	if (ask->result && !READ_ONCE(dgram->closed))
 		kfiv_dgram_fail_waiting(dgram, &ask->name, ask->result);
 	kfree(ask);
 	spin_lock_irq(&dgram->lock);
