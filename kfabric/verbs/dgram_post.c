@@ -50,8 +50,8 @@ void kfiv_dgram_keep(struct kfiv_dgram *dgram, struct kfiv_ah *ah)
 /* ---- those that wait ------------------------------------------------------------ */
 
 /*
- * Give the device those whose peer is known by now. Returns whether somebody has to be
- * asked, and who.
+ * Give the device all whose peer is known by now: those before them may wait for long.
+ * Returns whether somebody has to be asked, and who is the first.
  */
 bool kfiv_dgram_send_waiting(struct kfiv_dgram *dgram,
 			     struct sockaddr_in6 *unknown)
@@ -68,10 +68,9 @@ bool kfiv_dgram_send_waiting(struct kfiv_dgram *dgram,
 			op->posted = jiffies;
 			list_move_tail(&op->node, &ep->tx_ops);
 			kfiv_chain_add(ep, op, &op->wr.send, &op->wr.send);
-		} else if (!asking) {
+		} else if (!asking && !found) {
 			*unknown = op->to;
 			found = true;
-			break;
 		}
 	}
 	kfiv_chain_hand_over(ep);

@@ -301,6 +301,10 @@ void st_say_each(const char *what, unsigned long before, unsigned long after,
 
 int st_cntr_bind(const struct st *st, struct fid_ep *ep);
 
+/* ---- t_dgram.c ---- */
+
+fi_addr_t st_dgram_absent(const struct st_node *n, u8 behind);
+
 /* ---- load.c ---- */
 
 struct st_load;
@@ -387,6 +391,7 @@ void st_test_dgram_full(struct st *st);
 void st_test_dgram_absent(struct st *st);
 void st_test_dgram_unplug(struct st *st);
 void st_test_ud(struct st *st);
+void st_test_ud_crowd(struct st *st);
 void st_test_ud_mtu(struct st *st);
 void st_test_ud_stray(struct st *st);
 void st_test_ud_server(struct st *st);

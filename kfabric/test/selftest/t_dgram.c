@@ -253,7 +253,7 @@ out:
 /* ---- a host that is not there ------------------------------------------------------ */
 
 /* An address so far behind the node's own: nobody has it. */
-static fi_addr_t st_dgram_absent(const struct st_node *n, u8 behind)
+fi_addr_t st_dgram_absent(const struct st_node *n, u8 behind)
 {
 	struct sockaddr_in6 name = n->name;
 	fi_addr_t addr = FI_ADDR_UNSPEC;

@@ -21,6 +21,8 @@
 
 #define SMALL_QUEUE 16
 #define MOST_SLOTS  1000 /* of injects: no endpoint has so many */
+#define ABSENT	    70 /* hosts: more than are asked at one time */
+#define ASKED_MS    120000 /* a question's time: longer than the test's */
 #define STRAY_BYTES 100 /* of the last message that somebody else sends */
 #define LONG_BYTES  2000 /* of one that a port carries when its MTU is raised */
 
@@ -97,11 +99,94 @@ static noinline_for_stack void st_ud_inject(struct st *st)
 
 /* ---- queue pairs that fail ------------------------------------------------------- */
 
+static void st_ud_with_duo(struct st *st,
+			   void (*run)(struct st *st, struct st_duo *d))
+{
+	struct st_duo *d = kzalloc(sizeof(*d), GFP_KERNEL);
+
+	if (!d)
+		return;
+	if (st_duo_open(d, st))
+		run(st, d);
+	st_duo_close(d);
+	kfree(d);
+}
+
 void st_test_ud(struct st *st)
 {
 	if (!st_is_ud(st))
 		return;
 	st_ud_inject(st);
+}
+
+/* ---- many that do not answer ------------------------------------------------------- */
+
+/* Post a message to each of so many hosts that are not there. */
+static int st_ud_post_absent(struct st_duo *d, struct st_op **ops, int n)
+{
+	fi_addr_t absent;
+	int i, ret = 0;
+
+	for (i = 0; i < n && !ret; i++) {
+		absent = st_dgram_absent(&d->a, i + 1);
+		ret = absent == FI_ADDR_UNSPEC
+			      ? -ENOMEM
+			      : st_node_send(&d->a, ops[i], d->r.src, 10,
+					     absent);
+	}
+	return ret;
+}
+
+/* Somebody else holds the peer's answer until the line says that it may come. */
+static void st_ud_crowd_of(struct st *st, struct st_duo *d, struct st_op **ops)
+{
+	u32 ms = ASKED_MS;
+	int i, ended = 0, ret;
+
+	CHECK_EQ(st,
+		 fi_setopt(&d->a.ep->fid, FI_OPT_ENDPOINT, FI_OPT_CM_TIMEOUT_MS,
+			   &ms, sizeof(ms)),
+		 0, "questions have time");
+	ret = st_node_send(&d->a, d->r.tx[0], d->r.src, 10, d->to_b);
+	ret = ret ?: st_ud_post_absent(d, ops, ABSENT);
+	ret = ret ?: st_node_send(&d->a, d->r.tx[1], d->r.src, 10, d->to_b);
+	CHECK_EQ(st, ret, 0,
+		 "messages to a peer are posted, and between them to many that "
+		 "are not there");
+	st_tap_line("    # now the answer may come");
+	CHECK_EQ(st, st_op_result(d->a.cq, d->r.tx[0], 0), 0,
+		 "when it has answered the first one is sent");
+	CHECK_EQ(st, st_op_result(d->a.cq, d->r.tx[1], 0), 0, "so is the last");
+	for (i = 0; i < ABSENT; i++)
+		ended += ops[i]->count;
+	CHECK_EQ(st, ended, 0, "while the others wait");
+	CHECK_EQ(st, fi_close(&d->a.ep->fid), 0, "the endpoint closes");
+	d->a.ep = NULL;
+	for (i = 0; i < ABSENT; i++)
+		ended += st_op_result(d->a.cq, ops[i], 0) == ECANCELED;
+	CHECK_EQ(st, ended, ABSENT, "they end with it");
+}
+
+static void st_ud_crowd(struct st *st, struct st_duo *d)
+{
+	struct st_op **ops = kcalloc(ABSENT, sizeof(*ops), GFP_KERNEL);
+	bool ok = ops;
+	int i;
+
+	for (i = 0; ok && i < ABSENT; i++) {
+		ops[i] = st_op_new(st);
+		ok = ops[i];
+	}
+	if (CHECK(st, ok, "there is memory for many"))
+		st_ud_crowd_of(st, d, ops);
+	for (i = 0; ops && i < ABSENT; i++)
+		kfree(ops[i]);
+	kfree(ops);
+}
+
+void st_test_ud_crowd(struct st *st)
+{
+	st_ud_with_duo(st, st_ud_crowd);
 }
 
 /* ---- longer ones than the port carried ---------------------------------------------- */

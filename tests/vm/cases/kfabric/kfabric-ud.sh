@@ -75,6 +75,14 @@ kill $client # it waits for answers
 selftest_end
 
 probe_setup
+probe hold rdma_accept
+begins asked_crowd
+check "many are asked" wait_for 60 may_go "the answer"
+check "the peer's answer is held" wait_for 30 probed_above rdma_accept 0
+probe release
+ends
+probe clear
+
 check "the MTU is a small one" ip link set dummy0 mtu 1500
 begins mtu
 check "an endpoint is open" wait_for 30 may_go "the MTU"
