@@ -406,7 +406,10 @@ ssize_t kfiv_dgram_recvmsg(struct fid_ep *fep, const struct fi_msg *msg,
 	return ret;
 }
 
-/* A context that is over may be named: only what is on the list is looked into. */
+/*
+ * A context that is over may be named: only what is on the list is looked into. When the
+ * endpoint stops all that is there is canceled.
+ */
 bool kfiv_dgram_cancel_rx(struct kfiv_dgram *dgram, const struct kfiv_op *op)
 {
 	struct kfiv_ep *ep = dgram->ep;
@@ -415,6 +418,8 @@ bool kfiv_dgram_cancel_rx(struct kfiv_dgram *dgram, const struct kfiv_op *op)
 	bool found = false;
 
 	spin_lock_irqsave(&ep->rx_lock, irq);
+	if (ep->rx_state != KFIV_QUEUE_OPEN)
+		goto unlock;
 	list_for_each_entry(pos, &ep->rx_ops, node)
 		if (pos == op) {
 			list_move_tail(&pos->node, &dgram->canceled);
@@ -422,6 +427,7 @@ bool kfiv_dgram_cancel_rx(struct kfiv_dgram *dgram, const struct kfiv_op *op)
 			found = true;
 			break;
 		}
+unlock:
 	spin_unlock_irqrestore(&ep->rx_lock, irq);
 	return found;
 }

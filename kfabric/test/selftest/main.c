@@ -121,6 +121,7 @@ static const struct st_group st_rdm_groups[] = {
 	{ "absent", st_test_dgram_absent, true, .dgram = true },
 	{ "unplug", st_test_dgram_unplug, true, .dgram = true },
 	{ "ud", st_test_ud, .dgram = true },
+	{ "late_cancel", st_test_ud_late_cancel, true, .dgram = true },
 	{ "asked_crowd", st_test_ud_crowd, true, .dgram = true },
 	{ "mtu", st_test_ud_mtu, true, .dgram = true },
 	{ "stray", st_test_ud_stray, true, .dgram = true },

@@ -391,6 +391,7 @@ void st_test_dgram_full(struct st *st);
 void st_test_dgram_absent(struct st *st);
 void st_test_dgram_unplug(struct st *st);
 void st_test_ud(struct st *st);
+void st_test_ud_late_cancel(struct st *st);
 void st_test_ud_crowd(struct st *st);
 void st_test_ud_mtu(struct st *st);
 void st_test_ud_stray(struct st *st);

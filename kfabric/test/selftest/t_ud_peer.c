@@ -99,6 +99,29 @@ static noinline_for_stack void st_ud_inject(struct st *st)
 
 /* ---- queue pairs that fail ------------------------------------------------------- */
 
+/* What a user of the queue pair must not do is as if the device did it. */
+static int st_ud_moves(struct fid_ep *ep, enum ib_qp_state state)
+{
+	struct ib_qp_attr attr = { .qp_state = state,
+				   .port_num = 1,
+				   .qkey = RDMA_UDP_QKEY };
+	const int mask = IB_QP_STATE |
+			 (state == IB_QPS_INIT
+				  ? IB_QP_PKEY_INDEX | IB_QP_PORT | IB_QP_QKEY
+				  : 0);
+	const struct fi_verbs_ops_ep *ops;
+	struct fi_verbs_ep objects;
+	int ret;
+
+	ret = fi_open_ops(&ep->fid, FI_VERBS_EP_OPS, 0, (void **)&ops, NULL);
+	ret = ret ?: ops->get(ep, &objects);
+	if (ret)
+		return ret;
+	ret = objects.qp->device->ops.modify_qp(objects.qp, &attr, mask, NULL);
+	ops->put(ep);
+	return ret;
+}
+
 static void st_ud_with_duo(struct st *st,
 			   void (*run)(struct st *st, struct st_duo *d))
 {
@@ -117,6 +140,50 @@ void st_test_ud(struct st *st)
 	if (!st_is_ud(st))
 		return;
 	st_ud_inject(st);
+}
+
+/* Somebody cancels a receive, and is late. */
+struct st_late_cancel {
+	struct work_struct work;
+	struct fid_ep *ep;
+	struct st_op *op;
+	int ret;
+};
+
+static void st_late_cancel_run(struct work_struct *work)
+{
+	struct st_late_cancel *c =
+		container_of(work, struct st_late_cancel, work);
+
+	c->ret = fi_cancel(&c->ep->fid, &c->op->ctx);
+}
+
+/*
+ * Somebody else holds who cancels until the endpoint has stopped, and is told when the
+ * work is under way, and tells when it is held.
+ */
+static void st_ud_late_cancel(struct st *st, struct st_duo *d)
+{
+	struct st_late_cancel c = { .ep = d->a.ep, .op = d->r.rx[1] };
+
+	CHECK_EQ(st, st_node_recv(&d->a, c.op, d->r.dst, 10), 0,
+		 "a receive is posted");
+	INIT_WORK_ONSTACK(&c.work, st_late_cancel_run);
+	queue_work(system_unbound_wq, &c.work);
+	CHECK_EQ(st, ST_UNTIL(READ_ONCE(st_go)), 0, "somebody cancels it");
+	CHECK_EQ(st, st_ud_moves(d->a.ep, IB_QPS_ERR), 0,
+		 "its queue pair fails");
+	flush_work(&c.work);
+	destroy_work_on_stack(&c.work);
+	CHECKF(st, !c.ret || c.ret == -ENOENT, "who cancels is told %d", c.ret);
+	CHECK_EQ(st, st_op_result(d->a.cq, c.op, 0), ECANCELED,
+		 "the receive ends");
+	CHECK_EQ(st, st_cq_drain(d->a.cq, ST_QUIET_MS), 0, "once");
+}
+
+void st_test_ud_late_cancel(struct st *st)
+{
+	st_ud_with_duo(st, st_ud_late_cancel);
 }
 
 /* ---- many that do not answer ------------------------------------------------------- */

@@ -75,6 +75,16 @@ kill $client # it waits for answers
 selftest_end
 
 probe_setup
+probe hold kfiv_dgram_cancel_rx
+probe delay kfiv_flush_left 5000 times=1
+begins late_cancel
+check "who cancels is held" wait_for 30 probed_above kfiv_dgram_cancel_rx 0
+goes_on
+check "the endpoint stops meanwhile" wait_for 30 probed_above kfiv_flush_left 0
+probe release
+ends
+probe clear
+
 probe hold rdma_accept
 begins asked_crowd
 check "many are asked" wait_for 60 may_go "the answer"
