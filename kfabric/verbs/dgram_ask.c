@@ -63,12 +63,15 @@ static int kfiv_ask_address(struct kfiv_ask *ask, struct rdma_cm_id *id)
 	return rdma_resolve_route(id, kfiv_ask_timeout_ms(ask));
 }
 
-/* What the peer will see as the source of our datagrams. */
+/*
+ * What the peer will see as the source of our datagrams, which have a global route header
+ * where ib_init_ah_attr_from_path() gives the address handle one.
+ */
 static void kfiv_ask_own_gid(const struct rdma_cm_id *id, union ib_gid *gid)
 {
 	struct sa_path_rec *path = id->route.path_rec;
 
-	if (rdma_cap_eth_ah(id->device, id->port_num) || path->hop_limit > 1)
+	if (rdma_cap_eth_ah(id->device, id->port_num) || path->hop_limit > 0)
 		*gid = path->sgid;
 	else
 		kfiv_lid_gid(gid, be32_to_cpu(sa_path_get_slid(path)));
@@ -123,6 +126,8 @@ static int kfiv_ask_event(struct kfiv_cm *cm, struct rdma_cm_id *id,
 	struct kfiv_ask *ask = container_of(cm, struct kfiv_ask, cm);
 	int ret;
 
+	if (ask->ah)
+		return 0; /* it is answered */
 	switch (event->event) {
 	case RDMA_CM_EVENT_ADDR_RESOLVED:
 		ret = kfiv_ask_address(ask, id);
