@@ -294,7 +294,8 @@ void kfiv_peer_answered(struct kfiv_dgram *dgram,
 /*
  * A name says where its datagrams come from. Nobody would be told of one that the vector
  * does not have, so that the table is no place for strangers. A peer that comes from
- * elsewhere than before was born anew.
+ * elsewhere than it has answered was born anew, or somebody else took its name: its
+ * answer will tell.
  */
 void kfiv_peer_learn(struct kfiv_dgram *dgram, const struct sockaddr_in6 *name,
 		     const struct kfiv_source *source)
@@ -310,11 +311,10 @@ void kfiv_peer_learn(struct kfiv_dgram *dgram, const struct sockaddr_in6 *name,
 		    FI_ADDR_UNSPEC)
 		goto unlock;
 	peer = kfiv_peer_get_locked(dgram, name, &new);
-	if (!peer->known || !kfiv_same_source(&peer->source, source)) {
+	if (!peer->ah)
 		kfiv_peer_source_locked(dgram, peer, source);
-		if (peer->ah)
-			kfiv_peer_doubt_locked(dgram, peer);
-	}
+	else if (!kfiv_same_source(&peer->source, source))
+		kfiv_peer_doubt_locked(dgram, peer);
 unlock:
 	spin_unlock_irq(&dgram->lock);
 	kfree(new);

@@ -256,6 +256,51 @@ void st_test_ud_crowd(struct st *st)
 	st_ud_with_duo(st, st_ud_crowd);
 }
 
+/* ---- who is asked again ------------------------------------------------------------ */
+
+/*
+ * Somebody else holds the answer of a peer that was born anew, and has asked: that its
+ * messages are its is a claim until then.
+ */
+static void st_ud_claim(struct st *st, struct st_duo *d)
+{
+	struct st_op *rx = d->r.rx[0];
+	u16 port = st_node_port(&d->b);
+	unsigned long end;
+	fi_addr_t to_a;
+	int ret;
+
+	CHECK_EQ(st, st_pass(&d->r, &d->a, &d->b, d->to_b, 10), 0,
+		 "a message arrives at a peer");
+	CHECK_EQ(st, st_pass(&d->r, &d->b, &d->a, d->to_a, 10), 0,
+		 "one comes back");
+	CHECK_EQ(st, rx->entry.src_addr, d->to_b, "it is told from whom");
+	st_node_close(&d->b);
+	st_tap_line("    # now the peer may change");
+	CHECK_EQ(st, ST_UNTIL(READ_ONCE(st_go)), 0, "somebody does so");
+	if (!CHECK_EQ(st, st_node_open(&d->b, st, port, 0), 0,
+		      "the peer is born anew"))
+		return;
+	to_a = st_node_knows(&d->b, &d->a);
+	CHECK_EQ(st, st_pass(&d->r, &d->b, &d->a, to_a, 10), 0,
+		 "a message of who says that it is the peer arrives");
+	CHECK_EQ(st, rx->entry.src_addr, FI_ADDR_UNSPEC,
+		 "that is not believed before the peer has said so");
+	st_tap_line("    # now the answer may come");
+	end = jiffies + msecs_to_jiffies(ST_WAIT_MS);
+	do {
+		ret = st_pass(&d->r, &d->b, &d->a, to_a, 10);
+	} while (!ret && rx->entry.src_addr != d->to_b &&
+		 time_before(jiffies, end));
+	CHECK_EQ(st, ret, 0, "others arrive");
+	CHECK_EQ(st, rx->entry.src_addr, d->to_b, "when it has, it is");
+}
+
+void st_test_ud_claim(struct st *st)
+{
+	st_ud_with_duo(st, st_ud_claim);
+}
+
 /* ---- longer ones than the port carried ---------------------------------------------- */
 
 /* Somebody else raises the MTU when the line says so. */

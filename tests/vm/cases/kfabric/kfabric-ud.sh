@@ -93,6 +93,17 @@ probe release
 ends
 probe clear
 
+begins claim
+check "a peer is known" wait_for 30 may_go "the peer"
+# The new one is answered, and answers.
+probe hold rdma_accept every=2
+goes_on
+check "what it claims is not believed" wait_for 60 may_go "the answer"
+check "as its answer is held" probed_above rdma_accept 0
+probe release
+ends
+probe clear
+
 check "the MTU is a small one" ip link set dummy0 mtu 1500
 begins mtu
 check "an endpoint is open" wait_for 30 may_go "the MTU"
