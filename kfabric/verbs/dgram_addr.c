@@ -182,9 +182,11 @@ static void kfiv_peer_doubt_locked(struct kfiv_dgram *dgram,
 				   struct kfiv_peer *peer)
 {
 	lockdep_assert_held(&dgram->lock);
-	if (peer->asking || !list_empty(&peer->stale))
+	if (peer->asking)
 		return;
-	list_add_tail(&peer->stale, &dgram->stale);
+	if (list_empty(&peer->stale))
+		list_add_tail(&peer->stale, &dgram->stale);
+	/* Of one in the list, too: there may have been no memory for its question. */
 	kfiv_dgram_kick(dgram);
 }
 

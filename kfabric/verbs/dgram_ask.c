@@ -265,7 +265,7 @@ void kfiv_asks_run(struct kfiv_dgram *dgram)
 	while (kfiv_peer_next_stale(dgram, &name)) {
 		ret = kfiv_ask_start(dgram, &name);
 		if (ret && ret != -EALREADY)
-			return; /* the next send to it comes here again */
+			return; /* whoever doubts it comes here again */
 	}
 }
 

@@ -123,6 +123,7 @@ static const struct st_group st_rdm_groups[] = {
 	{ "ud", st_test_ud, .dgram = true },
 	{ "late_cancel", st_test_ud_late_cancel, true, .dgram = true },
 	{ "asked_crowd", st_test_ud_crowd, true, .dgram = true },
+	{ "asked_again", st_test_ud_again, true, .dgram = true },
 	{ "claim", st_test_ud_claim, true, .dgram = true },
 	{ "mtu", st_test_ud_mtu, true, .dgram = true },
 	{ "stray", st_test_ud_stray, true, .dgram = true },

@@ -393,6 +393,7 @@ void st_test_dgram_unplug(struct st *st);
 void st_test_ud(struct st *st);
 void st_test_ud_late_cancel(struct st *st);
 void st_test_ud_crowd(struct st *st);
+void st_test_ud_again(struct st *st);
 void st_test_ud_claim(struct st *st);
 void st_test_ud_mtu(struct st *st);
 void st_test_ud_stray(struct st *st);

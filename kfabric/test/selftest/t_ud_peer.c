@@ -21,6 +21,7 @@
 
 #define SMALL_QUEUE 16
 #define MOST_SLOTS  1000 /* of injects: no endpoint has so many */
+#define AGAIN_MS    100 /* between messages to who may be gone */
 #define ABSENT	    70 /* hosts: more than are asked at one time */
 #define ASKED_MS    120000 /* a question's time: longer than the test's */
 #define STRAY_BYTES 100 /* of the last message that somebody else sends */
@@ -257,6 +258,36 @@ void st_test_ud_crowd(struct st *st)
 }
 
 /* ---- who is asked again ------------------------------------------------------------ */
+
+/* Somebody else lets the second question fail for want of memory. */
+static void st_ud_again(struct st *st, struct st_duo *d)
+{
+	u16 port = st_node_port(&d->b);
+	unsigned long end;
+	int ret;
+
+	CHECK_EQ(st, st_pass(&d->r, &d->a, &d->b, d->to_b, 10), 0,
+		 "a message arrives at a peer");
+	st_node_close(&d->b);
+	if (!CHECK_EQ(st, st_node_open(&d->b, st, port, 0), 0,
+		      "the peer is born anew"))
+		return;
+	ret = st_node_recv(&d->b, d->r.rx[0], d->r.dst, ST_ROOM_BASE);
+	end = jiffies + msecs_to_jiffies(ST_WAIT_MS);
+	while (!ret && !d->r.rx[0]->count && time_before(jiffies, end)) {
+		ret = st_node_send(&d->a, d->r.tx[0], d->r.src, 10, d->to_b);
+		ret = st_op_result(d->a.cq, d->r.tx[0], ret);
+		st_cq_take(d->b.cq, AGAIN_MS, NULL);
+	}
+	CHECK_EQ(st, ret, 0, "messages to it are sent");
+	CHECK(st, d->r.rx[0]->count && !d->r.rx[0]->entry.err,
+	      "and arrive, when a question has failed for want of memory");
+}
+
+void st_test_ud_again(struct st *st)
+{
+	st_ud_with_duo(st, st_ud_again);
+}
 
 /*
  * Somebody else holds the answer of a peer that was born anew, and has asked: that its

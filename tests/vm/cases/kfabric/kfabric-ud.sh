@@ -93,6 +93,11 @@ probe release
 ends
 probe clear
 
+# The first question, and what is tried a second time when it was not asked.
+probe return "$(alloc_function small)" 0 by=kfiv_ask_start every=2 times=1
+ud node="$LOCAL_IP" only=asked_again
+alloc_failed small kfiv_ask_start 2
+
 begins claim
 check "a peer is known" wait_for 30 may_go "the peer"
 # The new one is answered, and answers.
