@@ -146,10 +146,8 @@ static void kfiv_stop_work(struct work_struct *work)
 {
 	struct kfiv_ep *ep = container_of(work, struct kfiv_ep, stop_work);
 
-	if (ep->dgram)
-		kfi_obj_kill(&ep->ep.fid);
-	else
-		kfi_ep_down(&ep->ep, EIO, READ_ONCE(ep->qp_event), NULL, 0);
+	/* The device says so, or has refused work; else somebody has said it before. */
+	kfiv_ep_fail(ep, EIO, READ_ONCE(ep->qp_event));
 	kfiv_ep_stop(ep);
 	queue_work(kfiv_slow_wq, &ep->slow_work);
 }

@@ -123,6 +123,26 @@ static int st_ud_moves(struct fid_ep *ep, enum ib_qp_state state)
 	return ret;
 }
 
+/* A queue pair that is new again takes no sends, and says nothing of itself. */
+static noinline_for_stack void st_ud_mute(struct st *st, struct st_duo *d)
+{
+	struct st_op *tx = d->r.tx[1];
+	int ret;
+
+	CHECK_EQ(st, st_pass(&d->r, &d->a, &d->b, d->to_b, 10), 0,
+		 "a message arrives");
+	ret = st_ud_moves(d->a.ep, IB_QPS_RESET);
+	CHECK_EQ(st, ret ?: st_ud_moves(d->a.ep, IB_QPS_INIT), 0,
+		 "a queue pair takes nothing any more");
+	ret = st_node_send(&d->a, tx, d->r.src, 10, d->to_b);
+	CHECK(st, st_op_result(d->a.cq, tx, ret),
+	      "a message that it refuses ends");
+	CHECK_EQ(st, ST_UNTIL(fi_ep_state(d->a.ep) == KFI_EP_DEAD), 0,
+		 "the endpoint is dead then");
+	CHECK_EQ(st, st_node_send(&d->a, tx, d->r.src, 10, d->to_b), -ENODEV,
+		 "and says so");
+}
+
 static void st_ud_with_duo(struct st *st,
 			   void (*run)(struct st *st, struct st_duo *d))
 {
@@ -141,6 +161,7 @@ void st_test_ud(struct st *st)
 	if (!st_is_ud(st))
 		return;
 	st_ud_inject(st);
+	st_ud_with_duo(st, st_ud_mute);
 }
 
 /* Somebody cancels a receive, and is late. */
