@@ -214,6 +214,9 @@ static ssize_t kfiv_dgram_sendmsg(struct fid_ep *fep, const struct fi_msg *msg,
 
 	ret = kfi_check_tx(fep, msg->context, &msg->buf, flags, &ep->tx_attr,
 			   ep->max_msg_size);
+	/* What waits for its peer's answer would keep all others from being sent. */
+	if (!ret && (flags & FI_FENCE))
+		ret = -EOPNOTSUPP;
 	ret = ret ?: kfiv_dgram_name(ep, msg->addr, &to);
 	post.to = &to;
 	return ret ?: kfiv_tx_post(ep, &post);

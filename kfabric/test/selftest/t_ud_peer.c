@@ -98,6 +98,16 @@ static noinline_for_stack void st_ud_inject(struct st *st)
 	st->tx_cntr = NULL;
 }
 
+static noinline_for_stack void st_ud_fence(struct st *st, struct st_duo *d)
+{
+	struct fi_msg msg = { .buf = fi_buf_linear(d->r.src, 10),
+			      .addr = d->to_b,
+			      .context = &d->r.tx[0]->ctx };
+
+	CHECK_EQ(st, fi_sendmsg(d->a.ep, &msg, FI_FENCE), -EOPNOTSUPP,
+		 "nothing waits for datagrams that were posted before");
+}
+
 /* ---- queue pairs that fail ------------------------------------------------------- */
 
 /* What a user of the queue pair must not do is as if the device did it. */
@@ -161,6 +171,7 @@ void st_test_ud(struct st *st)
 	if (!st_is_ud(st))
 		return;
 	st_ud_inject(st);
+	st_ud_with_duo(st, st_ud_fence);
 	st_ud_with_duo(st, st_ud_mute);
 }
 
