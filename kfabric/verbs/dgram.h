@@ -29,7 +29,8 @@
  *	device's CQs, or from kfiv_dgram.work, one after the other for each direction:
  *	whoever comes while another one completes leaves it to that one.
  * Locking: ep->tx_lock protects what is sent, ep->rx_lock what is received,
- *	kfiv_dgram.lock, a leaf below both, whom the endpoint knows.
+ *	kfiv_dgram.lock, below both, and above the address vector's, whom the endpoint
+ *	knows.
  * Lifetime: works run, and questions are asked, until kfiv_dgram_stop(). An address
  *	handle is there until the last operation that it was given to is over.
  */
@@ -187,7 +188,7 @@ struct kfiv_rbuf {
  * @rest_dma: of @rest
  * @grhs: the headers of all
  * @grhs_dma: of @grhs
- * @lock: protects what follows; irq-safe, a leaf
+ * @lock: protects what follows, as far as @by_source; irq-safe; fid_av.lock is below it
  * @nr_peers: in @peers
  * @nr_asks: questions under way
  * @peers: whom the endpoint knows
@@ -196,9 +197,9 @@ struct kfiv_rbuf {
  * @by_name: &kfiv_peer.by_name
  * @by_source: &kfiv_peer.by_source
  * @answered: no question is under way, and none will be
- * @dead: address handles to be destroyed
+ * @dead: address handles to be destroyed; without a lock
  * @dead_work: destroys them
- * @last_from: number of the last sender
+ * @last_from: number of the last sender, of who sets @delivering
  */
 struct kfiv_dgram {
 	struct kfiv_ep *ep;

@@ -98,6 +98,35 @@ static noinline_for_stack void st_ud_inject(struct st *st)
 	st->tx_cntr = NULL;
 }
 
+/* Send until one does not go; its error, with what it ended, or -ETIME. */
+static int st_ud_until_lost(struct st_duo *d)
+{
+	unsigned long end = jiffies + msecs_to_jiffies(ST_WAIT_MS);
+	int ret;
+
+	do {
+		ret = st_node_send(&d->a, d->r.tx[1], d->r.src, 10, d->to_b);
+		ret = st_op_result(d->a.cq, d->r.tx[1], ret);
+		if (ret)
+			return ret;
+		schedule_timeout_uninterruptible(msecs_to_jiffies(AGAIN_MS));
+	} while (time_before(jiffies, end));
+	return -ETIME;
+}
+
+static noinline_for_stack void st_ud_gone(struct st *st, struct st_duo *d)
+{
+	struct st_op *tx = d->r.tx[1];
+
+	CHECK_EQ(st, st_pass(&d->r, &d->a, &d->b, d->to_b, 10), 0,
+		 "a message arrives at a peer");
+	st_node_close(&d->b);
+	CHECK_EQ(st, st_ud_until_lost(d), EHOSTUNREACH,
+		 "when it has closed messages end so, after a while");
+	CHECK_EQ(st, tx->entry.prov_errno, -ECONNREFUSED,
+		 "as its host says that nobody has the port");
+}
+
 static noinline_for_stack void st_ud_fence(struct st *st, struct st_duo *d)
 {
 	struct fi_msg msg = { .buf = fi_buf_linear(d->r.src, 10),
@@ -171,6 +200,7 @@ void st_test_ud(struct st *st)
 	if (!st_is_ud(st))
 		return;
 	st_ud_inject(st);
+	st_ud_with_duo(st, st_ud_gone);
 	st_ud_with_duo(st, st_ud_fence);
 	st_ud_with_duo(st, st_ud_mute);
 }
