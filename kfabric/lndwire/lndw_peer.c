@@ -151,15 +151,18 @@ static _Bool lndw_hello_next(struct lndw_peer *peer, __u64 now_ms,
 static _Bool lndw_control_next(struct lndw_peer *peer, __u64 now_ms,
 			       struct lndw_msg *msg)
 {
-	if (peer->is_nack_due) {
+	/* Who sends much and reads nothing has one of each under way nevertheless. */
+	if (peer->is_nack_due && !peer->is_nacking) {
 		peer->is_nack_due = 0;
+		peer->is_nacking = 1;
 		msg->kind = LNDW_NACK;
 		msg->status = peer->nack_reason;
 		msg->dst_incarnation = peer->nack_to;
 		return 1;
 	}
-	if (peer->is_welcome_due) {
+	if (peer->is_welcome_due && !peer->is_welcoming) {
 		peer->is_welcome_due = 0;
+		peer->is_welcoming = 1;
 		msg->kind = LNDW_WELCOME;
 		return 1;
 	}
@@ -190,6 +193,10 @@ void lndw_sent(struct lndw_peer *peer, enum lndw_kind kind, __u64 seq,
 					  : LNDW_AGAIN_MS);
 		if (peer->hellos < 255)
 			peer->hellos++;
+	} else if (kind == LNDW_WELCOME) {
+		peer->is_welcoming = 0;
+	} else if (kind == LNDW_NACK) {
+		peer->is_nacking = 0;
 	} else if (lndw_is_request(kind)) {
 		lndw_tx_sent(peer, seq, is_sent, now_ms);
 	} else if (lndw_is_answer(kind)) {

@@ -41,6 +41,9 @@
 /* When one that could not be sent is. */
 #define LNDW_AGAIN_MS 100
 
+/* Messages to one peer that are being sent: of each place one, and of each other kind. */
+#define LNDW_SENDING_MAX (2 * LNDW_CREDITS_MAX + 3)
+
 struct lndw_peer;
 
 /**
@@ -172,7 +175,9 @@ struct lndw_peer {
 	__u8 hellos;
 	_Bool is_greeting; /* a hello is being sent */
 	_Bool is_welcome_due;
+	_Bool is_welcoming; /* one is being sent */
 	_Bool is_nack_due;
+	_Bool is_nacking; /* one is being sent */
 	__u8 nack_reason;
 	__u64 nack_to; /* the incarnation whose message was refused */
 	/* private: the peer's */
@@ -283,9 +288,10 @@ void lndw_tick(struct lndw_peer *peer, __u64 now_ms);
  * @now_ms: the time
  * @msg: out: the message
  *
- * lndw_sent() must follow for each. So long no other message for the same thing is given
- * out: a peer has 2 * LNDW_CREDITS_MAX + 1 messages that are being sent at most, besides
- * one welcome or nack for each message that came.
+ * lndw_sent() must follow for each. So long no other hello, welcome or nack is given out,
+ * nor another request or answer of the same place, also if what has the place now is
+ * another transaction: whatever the peer does, LNDW_SENDING_MAX messages to it are being
+ * sent at most.
  *
  * Return: there is one.
  */
@@ -295,7 +301,7 @@ _Bool lndw_next(struct lndw_peer *peer, __u64 now_ms, struct lndw_msg *msg);
  * lndw_sent() - a message of lndw_next() is off this node's hands
  * @peer: the peer
  * @kind: of the message
- * @seq: of the message
+ * @seq: of the message; its transaction may be over
  * @is_sent: it has gone out; else it is known that it could not
  * @now_ms: the time
  */

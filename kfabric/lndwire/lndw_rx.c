@@ -42,6 +42,7 @@ enum lndw_verdict lndw_rx_request(struct lndw_peer *peer,
 		.seq = msg->seq,
 		.kind = (__u8)msg->kind,
 		.state = LNDW_RX_DOING,
+		.is_sending = rx->is_sending, /* the answer before */
 	};
 	if (msg->kind == LNDW_PING)
 		lndw_rx_finish(rx, LNDW_DONE, 0);
@@ -106,8 +107,6 @@ _Bool lndw_rx_next(struct lndw_peer *peer, struct lndw_msg *msg)
 
 void lndw_rx_sent(struct lndw_peer *peer, __u64 seq)
 {
-	struct lndw_rx *rx = &peer->rx[LNDW_PLACE(seq)];
-
-	if (rx->state == LNDW_RX_DONE && rx->seq == seq)
-		rx->is_sending = 0;
+	/* Whoever has the place now: it has one answer under way at most. */
+	peer->rx[LNDW_PLACE(seq)].is_sending = 0;
 }

@@ -24,11 +24,13 @@ static void lndw_tx_end(struct lndw_peer *peer, struct lndw_tx *tx,
 int lndw_tx_begin(struct lndw_peer *peer, const struct lndw_want *want,
 		  __u64 now_ms)
 {
+	struct lndw_tx *tx = &peer->tx[LNDW_PLACE(peer->next_seq)];
+
 	if (peer->state == LNDW_OLD_HERE)
 		return -ESTALE;
 	if (peer->next_seq - peer->floor >= LNDW_CREDITS_MAX)
 		return -EAGAIN;
-	peer->tx[LNDW_PLACE(peer->next_seq)] = (struct lndw_tx){
+	*tx = (struct lndw_tx){
 		.cookie = want->cookie,
 		.seq = peer->next_seq,
 		.match = want->match,
@@ -38,6 +40,7 @@ int lndw_tx_begin(struct lndw_peer *peer, const struct lndw_want *want,
 		.send_ms = now_ms,
 		.bytes = want->bytes,
 		.kind = (__u8)want->kind,
+		.is_sending = tx->is_sending, /* the request before */
 	};
 	peer->next_seq++;
 	peer->outstanding++;
@@ -145,9 +148,10 @@ void lndw_tx_sent(struct lndw_peer *peer, __u64 seq, _Bool is_sent,
 {
 	struct lndw_tx *tx = &peer->tx[LNDW_PLACE(seq)];
 
+	/* Whoever has the place now: it has one request under way at most. */
+	tx->is_sending = 0;
 	if (!tx->kind || tx->seq != seq)
 		return;
-	tx->is_sending = 0;
 	tx->send_ms = now_ms + (is_sent ? lndw_resend_ms(tx->tries - 1U)
 					: LNDW_AGAIN_MS);
 }

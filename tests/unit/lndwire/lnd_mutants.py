@@ -87,6 +87,23 @@ LND_MUTANTS = {
         "credits", "lndw_tx.c", "tx->is_sending = 1;", "", PEER),
     "lnd-two-answers-are-under-way": mutant(
         "credits", "lndw_rx.c", "if (!rx->is_due || rx->is_sending)", "if (!rx->is_due)", PEER),
+    "lnd-welcomes-are-under-way-beside-each-other": mutant(
+        "credits", "lndw_peer.c", "if (peer->is_welcome_due && !peer->is_welcoming) {",
+        "if (peer->is_welcome_due) {", PEER),
+    "lnd-refusals-are-under-way-beside-each-other": mutant(
+        "credits", "lndw_peer.c", "if (peer->is_nack_due && !peer->is_nacking) {",
+        "if (peer->is_nack_due) {", PEER),
+    "lnd-one-welcome-is-sent": mutant(
+        "none lost", "lndw_peer.c", "peer->is_welcoming = 0;", "", PEER),
+    "lnd-one-refusal-is-sent": mutant(
+        "none lost", "lndw_peer.c", "peer->is_nacking = 0;", "", PEER),
+    "lnd-a-welcome-is-due-for-ever": mutant(
+        "none lost", "lndw_peer.c", "peer->is_welcome_due = 0;\n\t\tpeer->is_welcoming = 1;",
+        "peer->is_welcoming = 1;", PEER),
+    "lnd-the-next-in-a-place-is-answered-beside": mutant(
+        "credits", "lndw_rx.c", ".is_sending = rx->is_sending,", "", PEER),
+    "lnd-the-next-in-a-place-is-asked-beside": mutant(
+        "credits", "lndw_tx.c", ".is_sending = tx->is_sending,", "", PEER),
     "lnd-who-has-ended-is-waited-for": mutant(
         "once", "lndw_rx.c", " && rx->seq >= peer->rx_floor", "", PEER),
     # The wire.

@@ -95,7 +95,8 @@ static void sends_nothing(uint64_t now)
 	assert_false(lndw_next(&peer, now, &msg));
 }
 
-static struct lndw_msg sends(enum lndw_kind kind, uint64_t now)
+/* It is not off this node's hands. */
+static struct lndw_msg hands_out(enum lndw_kind kind, uint64_t now)
 {
 	struct lndw_msg msg;
 
@@ -103,6 +104,13 @@ static struct lndw_msg sends(enum lndw_kind kind, uint64_t now)
 	assert_int_equal(msg.kind, kind);
 	assert_int_equal(msg.src_incarnation, OURS);
 	assert_int_equal(msg.credits, 4);
+	return msg;
+}
+
+static struct lndw_msg sends(enum lndw_kind kind, uint64_t now)
+{
+	struct lndw_msg msg = hands_out(kind, now);
+
 	lndw_sent(&peer, msg.kind, msg.seq, 1, now);
 	return msg;
 }
@@ -333,6 +341,96 @@ static void nothing_of_an_old_incarnation_is_taken(void **state)
 	sends_nothing(0);
 }
 
+static void
+a_greeting_is_answered_when_the_answer_before_it_is_gone(void **state)
+{
+	struct lndw_msg hello = from_peer(LNDW_HELLO, 0);
+
+	(void)state;
+	assert_int_equal(comes(hello), LNDW_TAKEN);
+	hands_out(LNDW_WELCOME, 0);
+	assert_int_equal(comes(hello), LNDW_TAKEN);
+	assert_int_equal(comes(hello), LNDW_TAKEN);
+	sends_nothing(9000);
+	lndw_sent(&peer, LNDW_WELCOME, 0, 0, 9000);
+	sends(LNDW_WELCOME, 9000);
+	sends_nothing(9000);
+}
+
+static void a_refusal_waits_for_the_one_before_it(void **state)
+{
+	struct lndw_msg old = from_peer(LNDW_PING, 1);
+
+	(void)state;
+	be_up();
+	old.src_incarnation--;
+	assert_int_equal(comes(old), LNDW_OLD);
+	hands_out(LNDW_NACK, 0);
+	old.src_incarnation--;
+	assert_int_equal(comes(old), LNDW_OLD);
+	sends_nothing(9000);
+	/* What is of another kind does not wait. */
+	assert_int_equal(comes(from_peer(LNDW_HELLO, 0)), LNDW_TAKEN);
+	sends(LNDW_WELCOME, 9000);
+	sends_nothing(9000);
+	lndw_sent(&peer, LNDW_NACK, 0, 1, 9000);
+	assert_int_equal(sends(LNDW_NACK, 9000).dst_incarnation, THEIRS - 2);
+	sends_nothing(9000);
+}
+
+/* Who asks on and on and reads no answer. */
+static void a_place_has_one_answer_on_its_way_whoever_has_it(void **state)
+{
+	struct lndw_msg ping = from_peer(LNDW_PING, 1), msg;
+
+	(void)state;
+	be_up();
+	assert_int_equal(comes(ping), LNDW_TAKEN);
+	msg = hands_out(LNDW_ACK, 0);
+	ping.floor = ping.seq = 1 + LNDW_CREDITS_MAX;
+	assert_int_equal(comes(ping), LNDW_TAKEN);
+	sends_nothing(9000);
+	/* Nor if he has restarted. */
+	ping.src_incarnation++;
+	assert_int_equal(comes(ping), LNDW_TAKEN);
+	sends_nothing(9000);
+	lndw_sent(&peer, msg.kind, msg.seq, 1, 9000);
+	assert_int_equal(sends(LNDW_ACK, 9000).seq, ping.seq);
+	sends_nothing(9000);
+}
+
+/* Who takes no request, of which there are ever more, each for a short time. */
+static void a_place_has_one_request_on_its_way_whoever_has_it(void **state)
+{
+	struct lndw_msg first, msg;
+	unsigned int i, n = 0;
+
+	(void)state;
+	be_up();
+	begin(LNDW_PING, 1);
+	first = hands_out(LNDW_PING, 0);
+	for (i = 1; i < LNDW_CREDITS_MAX; i++)
+		begin(LNDW_PING, 1);
+	lndw_tick(&peer, 1000);
+	assert_int_equal(ended, LNDW_CREDITS_MAX);
+	for (i = 0; i < 2; i++)
+		assert_int_equal(lndw_tx_begin(&peer,
+					       &(struct lndw_want){
+						       .kind = LNDW_PING,
+						       .deadline_ms = 9000 },
+					       1000),
+				 0);
+	while (lndw_next(&peer, 1000, &msg)) {
+		assert_int_equal(msg.seq, 2 + LNDW_CREDITS_MAX);
+		n++;
+	}
+	assert_int_equal(n, 1);
+	/* That one is of the past does not make the next one wait for its time. */
+	lndw_sent(&peer, first.kind, first.seq, 1, 1500);
+	assert_int_equal(sends(LNDW_PING, 1500).seq, 1 + LNDW_CREDITS_MAX);
+	sends_nothing(1500);
+}
+
 static void a_restart_ends_what_may_have_been_done(void **state)
 {
 	struct lndw_msg hello = from_peer(LNDW_HELLO, 0);
@@ -412,6 +510,10 @@ int main(void)
 		TEST(who_takes_more_than_he_was_given_is_wrong),
 		TEST(a_place_is_not_given_away_under_what_goes_on),
 		TEST(nothing_of_an_old_incarnation_is_taken),
+		TEST(a_greeting_is_answered_when_the_answer_before_it_is_gone),
+		TEST(a_refusal_waits_for_the_one_before_it),
+		TEST(a_place_has_one_answer_on_its_way_whoever_has_it),
+		TEST(a_place_has_one_request_on_its_way_whoever_has_it),
 		TEST(a_restart_ends_what_may_have_been_done),
 		TEST(who_is_outdated_is_told_at_once),
 		TEST(a_message_for_others_is_wrong),

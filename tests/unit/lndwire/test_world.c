@@ -54,6 +54,7 @@ struct end {
 	unsigned int side;
 	unsigned int left; /* to begin */
 	int is_ticking;
+	unsigned int sending; /* messages */
 	uint64_t last_taken; /* incarnation whose request was taken on last */
 	uint64_t doing[LNDW_CREDITS_MAX]; /* number of what goes on in a place */
 };
@@ -272,6 +273,7 @@ static void pump(struct end *end)
 	while (lndw_next(&end->peer, now, &msg)) {
 		if (lndw_is_request(msg.kind))
 			assert_true(msg.seq - msg.floor < target->credits);
+		assert_true(++end->sending <= LNDW_SENDING_MAX);
 		send_one(end, &msg);
 	}
 	if (end->peer.outstanding)
@@ -446,6 +448,7 @@ static void forget_end(struct end *end)
 	}
 	memset(end->doing, 0, sizeof(end->doing));
 	end->is_ticking = 0;
+	end->sending = 0;
 	end->last_taken = 0;
 	lndw_peer_init(&end->peer, &host_of(end)->node,
 		       host_of(other_end(end))->node.nid);
@@ -497,6 +500,7 @@ static void happen(struct event *e)
 		arrive(e);
 		break;
 	case SENT:
+		end->sending--;
 		lndw_sent(&end->peer, (enum lndw_kind)e->kind, e->number, e->ok,
 			  now);
 		pump(end);
@@ -593,6 +597,7 @@ static void check_end(const struct end *end)
 	assert_int_equal(end->peer.outstanding, 0);
 	assert_int_equal(end->peer.floor, end->peer.next_seq);
 	assert_int_equal(end->left, 0);
+	assert_int_equal(end->sending, 0);
 	for (i = 0; i < LNDW_CREDITS_MAX; i++) {
 		assert_int_equal(end->peer.tx[i].kind, 0);
 		assert_int_equal(end->doing[i], 0);
