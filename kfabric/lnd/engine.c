@@ -241,6 +241,30 @@ static struct klnd_op *klnd_next_done(struct klnd_net *net)
 	return op;
 }
 
+/*
+ * Take what is done: not on and on, since receives that are posted anew may be done at
+ * once, and not for longer than until time is looked at again. A net that closes posts
+ * nothing, so that this has an end, and nobody comes back for the rest.
+ *
+ * Return: there may be more.
+ */
+static bool klnd_take_done(struct klnd_net *net)
+{
+	u64 until_ms = klnd_now_ms() + KLND_TICK_MS;
+	struct klnd_op *op;
+	unsigned int n;
+
+	for (n = 0;
+	     net->is_closing || (n < KLND_TAKES && klnd_now_ms() < until_ms);
+	     n++) {
+		op = klnd_next_done(net);
+		if (!op)
+			return false;
+		klnd_take(op);
+	}
+	return true;
+}
+
 /* Return: there is something that time changes. */
 static bool klnd_tick(struct klnd_net *net)
 {
@@ -286,18 +310,18 @@ void klnd_engine(struct work_struct *work)
 	struct klnd_net *net =
 		container_of(to_delayed_work(work), struct klnd_net, engine);
 	unsigned int noio = memalloc_noio_save();
-	struct klnd_op *op;
-	bool is_busy;
+	bool is_busy, has_more;
 
 	mutex_lock(&net->lock);
-	while ((op = klnd_next_done(net)))
-		klnd_take(op);
+	has_more = klnd_take_done(net);
 	is_busy = klnd_tick(net);
 	klnd_pump_all(net);
 	if (!list_empty(&net->ended))
 		queue_work(klnd_wq, &net->reaper);
 	is_busy |= !list_empty(&net->dirty);
-	if (is_busy && !net->is_closing)
+	if (has_more && !net->is_closing)
+		klnd_engine_kick(net);
+	else if (is_busy && !net->is_closing)
 		queue_delayed_work(klnd_wq, &net->engine,
 				   msecs_to_jiffies(KLND_TICK_MS));
 	mutex_unlock(&net->lock);

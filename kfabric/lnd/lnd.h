@@ -36,6 +36,7 @@
 #define KLND_SENDS	  128
 #define KLND_ANSWER_BYTES 128
 #define KLND_TICK_MS	  50
+#define KLND_TAKES	  (2 * KLND_RECVS + KLND_SENDS) /* by a run of the engine */
 #define KLND_RETRY_MS	  100 /* a move of bytes is tried again after */
 #define KLND_CREDITS	  8
 

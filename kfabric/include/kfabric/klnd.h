@@ -32,7 +32,8 @@ struct klnd_peer;
  * @word: for the peer's upper layer; of a ping nothing
  * @buf: memory to put from or get into, which must stay until @done, as must an array that
  *	it has: up to KLND_BYTES_MAX bytes, of a get 1 at least. Of a ping nothing
- * @timeout_ms: when it ends in any case, not 0
+ * @timeout_ms: when it ends in any case, not 0; later only by what one call of klnd_ops,
+ *	or the @done of others, takes, and by a tenth of a second
  * @done: it is over, with @status and @bytes. It may be begun anew from here. Context:
  *	process; may sleep, which holds up other requests' ends
  * @status: 0 it was done, once; -ENOENT the peer's upper layer has no such buffer,
