@@ -194,14 +194,24 @@ static int lt_fetch(struct lt_node *n, struct lt_report *report)
 	return 0;
 }
 
-/* What is done here and not there, or the other way round. */
+/*
+ * What is done here is taken on and done there. The other way round, nothing is taken on or
+ * done there that did not end well here, be it a number that nobody had: this load has
+ * nothing that may end otherwise.
+ */
 static void lt_load_compare(struct lt_node *n, const struct lt_report *theirs)
 {
-	u64 i, lost = 0, unknown = 0;
+	u64 i, lost = 0, extra = 0, unknown = 0;
 
-	for (i = 0; i < n->next; i++) {
-		lost += test_bit(i, n->done) && !test_bit(i, theirs->done);
-		unknown += !test_bit(i, n->ended);
+	for (i = 0; i < LT_NUMBERS; i++) {
+		bool is_begun = test_bit(i, theirs->begun);
+		bool is_done = test_bit(i, theirs->done);
+
+		if (test_bit(i, n->done))
+			lost += !is_begun || !is_done;
+		else
+			extra += is_begun || is_done;
+		unknown += i < n->next && !test_bit(i, n->ended);
 	}
 	lt_line("# node %llu: %llu puts, %llu gets, %llu pings are done, %llu MiB; %llu failed, the last with %d",
 		n->nid, n->puts, n->gets, n->pings, n->mib >> 20, n->failed,
@@ -211,6 +221,9 @@ static void lt_load_compare(struct lt_node *n, const struct lt_report *theirs)
 	lt_point(!unknown, "node %llu: all have ended, but for %llu", n->nid,
 		 unknown);
 	lt_point(!lost, "node %llu: %llu lost", n->nid, lost);
+	lt_point(!extra,
+		 "node %llu: %llu that the other alone knows to be done",
+		 n->nid, extra);
 	lt_point(!theirs->twice && !n->twice, "node %llu: %llu twice", n->nid,
 		 theirs->twice + n->twice);
 	lt_point(!theirs->bad && !n->bad, "node %llu: %llu with wrong bytes",
