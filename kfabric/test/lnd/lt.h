@@ -137,4 +137,7 @@ int lt_once(struct lt_node *n, enum lt_what what, u64 peer, u64 match,
 void lt_cases(struct lt_node *a, struct lt_node *b, const char *prov,
 	      const char *node, unsigned int port);
 
+/* hostile.c */
+void lt_hostile(const char *prov, const char *node, unsigned int port);
+
 #endif /* LT_H */

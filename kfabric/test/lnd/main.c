@@ -3,7 +3,8 @@
  * The test of kfabric_lnd. When the module is loaded it opens a node, loads its peer for
  * "seconds", or with "count" transactions, and compares; it serves the peer until it is
  * unloaded. Without "peer_node" the peer is another node of its own, at the next port, and
- * single cases are tried as well.
+ * single cases are tried as well. With "hostile" nothing is loaded, and the peer is one
+ * that breaks all rules.
  *
  * Results are KTAP, on the console and in debugfs: kfabric/lnd_test/results.
  */
@@ -48,6 +49,10 @@ MODULE_PARM_DESC(depth, "transactions at one time");
 unsigned int lt_timeout_ms = 120000;
 module_param_named(timeout_ms, lt_timeout_ms, uint, 0444);
 MODULE_PARM_DESC(timeout_ms, "until a transaction ends in any case");
+
+static bool lt_is_hostile;
+module_param_named(hostile, lt_is_hostile, bool, 0444);
+MODULE_PARM_DESC(hostile, "no load, but a peer that breaks all rules");
 
 static struct dentry *lt_dir;
 static char *lt_results;
@@ -193,13 +198,15 @@ DEFINE_SHOW_ATTRIBUTE(lt_results);
 static int __init lt_init(void)
 {
 	if (!lt_depth || lt_depth > LT_DEPTH_MAX || !lt_timeout_ms ||
-	    !(lt_count || lt_seconds))
+	    !(lt_count || lt_seconds || lt_is_hostile))
 		return -EINVAL;
 	lt_results = kzalloc(LT_RESULTS_BYTES, GFP_KERNEL);
 	if (!lt_results)
 		return -ENOMEM;
 	lt_line("KTAP version 1");
-	if (*lt_peer_node)
+	if (lt_is_hostile)
+		lt_hostile(lt_prov, lt_own, lt_port);
+	else if (*lt_peer_node)
 		lt_run_beside();
 	else
 		lt_run_alone();
