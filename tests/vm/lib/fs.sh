@@ -19,8 +19,30 @@ check_fs() { # check_fs TYPE: not mounted, its journal is done; repairs nothing
 	esac
 }
 
+# What takes many turns is done by several at one time.
+WORKERS=8
+
+# each_worker COMMAND...: with each number from 0; all must succeed
+each_worker() {
+	_pids=
+	for _worker in $(seq 0 $((WORKERS - 1))); do
+		"$@" "$_worker" &
+		_pids="$_pids $!"
+	done
+	_all=0
+	for _pid in $_pids; do
+		wait "$_pid" || _all=1
+	done
+	return $_all
+}
+
 make_tree() { # make_tree FOLDER N: N files in folders, each time the same
-	awk -v n="$2" -v top="$1" 'BEGIN { for (i = 0; i < n; i++) {
+	each_worker make_share "$1" "$2"
+}
+
+make_share() { # make_share FOLDER N WORKER
+	awk -v n="$2" -v top="$1" -v first="$3" -v step=$WORKERS '
+	BEGIN { for (i = first; i < n; i += step) {
 		f = sprintf("%s/d%02d/s%d", top, i % 52, int(i / 1000))
 		if (!(f in made)) { made[f] = 1; system("mkdir -p " f) }
 		p = f "/file" i
@@ -32,7 +54,15 @@ make_tree() { # make_tree FOLDER N: N files in folders, each time the same
 }
 
 tree_sums() { # tree_sums FOLDER: of each file in it
-	(cd "$1" && find . -type f | sort | xargs sha256sum)
+	find "$1" -type f >/tmp/sums.files && rm -f /tmp/sums.of.* &&
+		each_worker sum_share "$1" &&
+		cat /tmp/sums.of.* | sort -k 2
+}
+
+sum_share() { # sum_share FOLDER WORKER: of those of /tmp/sums.files, by their names in it
+	awk -v n="$2" -v step=$WORKERS 'NR % step == n' /tmp/sums.files |
+		sed "s|^$1/||" >"/tmp/sums.files.$2" &&
+		(cd "$1" && xargs -r sha256sum <"/tmp/sums.files.$2") >"/tmp/sums.of.$2"
 }
 
 tree_is() { # tree_is FOLDER N: what make_tree makes, each time of the same N
@@ -44,9 +74,9 @@ tree_is() { # tree_is FOLDER N: what make_tree makes, each time of the same N
 
 # folder_is TREE FOLDER: one of those that tree_is has found to be as they must be
 folder_is() {
-	grep "  \./$2/" /tmp/sums.want >/tmp/sums.of &&
-		(cd "$1" && find "./$2" -type f | sort | xargs sha256sum) |
-		cmp /tmp/sums.of -
+	grep "  $2/" /tmp/sums.want >/tmp/sums.folder &&
+		(cd "$1" && find "$2" -type f | sort | xargs sha256sum) |
+		cmp /tmp/sums.folder -
 }
 
 # exercise FILE OPERATIONS SEED [mapped]: prints the sum that it must have then
