@@ -131,6 +131,11 @@ u64 ktcp_moved_bytes(const struct ktcp_ep *ep)
 	return READ_ONCE(tp->bytes_acked) + READ_ONCE(tp->bytes_received);
 }
 
+static unsigned long ktcp_timeout(const struct ktcp_ep *ep)
+{
+	return msecs_to_jiffies(READ_ONCE(ep->post.ep.op_timeout_ms));
+}
+
 /*
  * An operation's time does not run while bytes move, for a link may be slow; but
  * not for ever, for they may be those of others, and few may be anybody's.
@@ -138,8 +143,7 @@ u64 ktcp_moved_bytes(const struct ktcp_ep *ep)
 static unsigned long ktcp_due_locked(struct ktcp_ep *ep,
 				     const struct ktcp_op *t)
 {
-	unsigned long timeout =
-		msecs_to_jiffies(READ_ONCE(ep->post.ep.op_timeout_ms));
+	unsigned long timeout = ktcp_timeout(ep);
 	unsigned long last = t->deadline + (KTCP_SLOW_FACTOR - 1) * timeout;
 	u64 moved = ktcp_moved_bytes(ep);
 	unsigned long due;
@@ -152,6 +156,59 @@ static unsigned long ktcp_due_locked(struct ktcp_ep *ep,
 	if (time_after(due, last))
 		due = last;
 	return time_after(due, t->deadline) ? due : t->deadline;
+}
+
+/* Does a message of the peer's have a receive that others could have? */
+static bool ktcp_has_shared_locked(const struct ktcp_ep *ep)
+{
+	lockdep_assert_held(&ep->post.lock);
+	return ep->post.ep.srx && !list_empty(&ep->rx);
+}
+
+/* Does it wait for this end, which has not read all yet, or commits a write? */
+static bool ktcp_is_behind(const struct ktcp_ep *ep)
+{
+	const struct tcp_sock *tp = tcp_sk(ep->sock->sk);
+
+	return READ_ONCE(ep->r.commits) ||
+	       READ_ONCE(tp->rcv_nxt) != READ_ONCE(tp->copied_seq);
+}
+
+static void ktcp_fed_locked(struct ktcp_ep *ep, u64 received)
+{
+	lockdep_assert_held(&ep->post.lock);
+	ep->fed_bytes = received;
+	ep->fed_at = jiffies;
+}
+
+/*
+ * When the peer must have gone on with that message. The time begins anew with each so
+ * many bytes: how long it may take depends on its length, which the receive limits.
+ */
+static unsigned long ktcp_shared_due_locked(struct ktcp_ep *ep)
+{
+	u64 received = READ_ONCE(tcp_sk(ep->sock->sk)->bytes_received);
+
+	if (received - ep->fed_bytes >= KTCP_MOVED_MIN_BYTES ||
+	    ktcp_is_behind(ep))
+		ktcp_fed_locked(ep, received);
+	return ep->fed_at + ktcp_timeout(ep);
+}
+
+/* When the connection is to end; false: it waits for nothing. */
+static bool ktcp_next_due_locked(struct ktcp_ep *ep, unsigned long *due)
+{
+	const struct ktcp_op *t = ktcp_oldest_locked(ep);
+	unsigned long shared;
+
+	if (t)
+		*due = ktcp_due_locked(ep, t);
+	if (!ktcp_has_shared_locked(ep))
+		return t;
+	shared = ktcp_shared_due_locked(ep);
+	if (!t || time_before(shared, *due))
+		*due = shared;
+	return true;
 }
 
 static void ktcp_watch_until(struct ktcp_ep *ep, unsigned long due)
@@ -167,27 +224,33 @@ static void ktcp_watch_until(struct ktcp_ep *ep, unsigned long due)
 /* The caller holds post.lock and has queued an operation. */
 void ktcp_watch_locked(struct ktcp_ep *ep)
 {
-	if (!ep->watched && !ep->stopped)
-		ktcp_watch_until(ep,
-				 ktcp_due_locked(ep, ktcp_oldest_locked(ep)));
+	unsigned long due;
+
+	if (!ep->watched && !ep->stopped && ktcp_next_due_locked(ep, &due))
+		ktcp_watch_until(ep, due);
+}
+
+/* The caller holds the socket's lock and post.lock and has taken a shared receive. */
+void ktcp_watch_shared_locked(struct ktcp_ep *ep)
+{
+	ktcp_fed_locked(ep, tcp_sk(ep->sock->sk)->bytes_received);
+	ktcp_watch_locked(ep);
 }
 
 void ktcp_watch_work(struct work_struct *work)
 {
 	struct ktcp_ep *ep =
 		container_of(work, struct ktcp_ep, watch_work.work);
-	unsigned long due;
-	struct ktcp_op *t;
-	unsigned long irq;
+	unsigned long due, irq;
 
 	spin_lock_irqsave(&ep->post.lock, irq);
 	ep->watched = false;
-	t = ktcp_oldest_locked(ep);
-	due = t ? ktcp_due_locked(ep, t) : 0;
-	if (t && time_after_eq(jiffies, due))
-		ktcp_break_locked(ep, ETIMEDOUT);
-	else if (t && !ep->stopped)
-		ktcp_watch_until(ep, due);
+	if (ktcp_next_due_locked(ep, &due)) {
+		if (time_after_eq(jiffies, due))
+			ktcp_break_locked(ep, ETIMEDOUT);
+		else if (!ep->stopped)
+			ktcp_watch_until(ep, due);
+	}
 	spin_unlock_irqrestore(&ep->post.lock, irq);
 }
 

@@ -61,7 +61,10 @@ static void ktcp_queue_answer(struct ktcp_ep *ep, enum ktcp_answer_kind kind)
 /* What ktcp_find_target() says besides violations. */
 #define WAIT (-1)
 
-/* A shared one is on the endpoint's own list until it is filled. */
+/*
+ * A shared one is on the endpoint's own list until it is filled. Others wait for it
+ * meanwhile, so that the peer has to go on.
+ */
 static int ktcp_take_shared(struct ktcp_ep *ep)
 {
 	struct kfi_op *op = kfi_srx_take(&ep->post);
@@ -72,6 +75,7 @@ static int ktcp_take_shared(struct ktcp_ep *ep)
 		return WAIT;
 	spin_lock_irqsave(&ep->post.lock, irq);
 	list_add_tail(&op->node, &ep->rx);
+	ktcp_watch_shared_locked(ep);
 	spin_unlock_irqrestore(&ep->post.lock, irq);
 	return 0;
 }

@@ -56,7 +56,10 @@
 #define KTCP_CM_TIMEOUT_MS 10000
 /* An operation of a slow link may take so many times as long, ... */
 #define KTCP_SLOW_FACTOR 64
-/* ... while so many bytes move within each of these times. */
+/*
+ * ... while so many bytes move within each of these times; so many are to come of a
+ * message that has a shared receive.
+ */
 #define KTCP_MOVED_MIN_BYTES 4096
 #define KTCP_ANSWERS	     64 /* answers due to a peer before it must wait */
 #define KTCP_BOUNCE_SIZE     16384 /* of a read's answer at a time */
@@ -184,6 +187,8 @@ struct ktcp_ep {
 	bool watched; /* watch_work is pending */
 	u64 watched_bytes; /* that the socket had moved when it last looked */
 	unsigned long moved_at; /* jiffies: when they were more than before */
+	u64 fed_bytes; /* that the socket had received at fed_at */
+	unsigned long fed_at; /* jiffies: when a shared receive last got enough */
 	struct tcpw_tracker tracker; /* what the peer owes */
 	int why; /* error of the oldest operation; 0: ECANCELED */
 
@@ -300,5 +305,6 @@ void ktcp_break_locked(struct ktcp_ep *ep, int why);
 void ktcp_break_work(struct work_struct *work);
 void ktcp_watch_work(struct work_struct *work);
 void ktcp_watch_locked(struct ktcp_ep *ep);
+void ktcp_watch_shared_locked(struct ktcp_ep *ep);
 
 #endif /* KFABRIC_TCP_H */

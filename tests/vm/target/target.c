@@ -11,11 +11,14 @@
 #include <linux/module.h>
 #include <linux/slab.h>
 
+#include <kfabric/fi_shared.h>
+
 #include "target.h"
 
 #define PEERS	      32
 #define RECEIVES      8
 #define RECEIVE_BYTES 256
+#define SHARED_BYTES  SZ_256K /* of a receive that peers share */
 #define LENT_BYTES    SZ_256K /* of the message that a peer may ask for */
 #define LENT_BYTE     0x5a
 #define LATER_BYTE    0xff /* what its memory has when it is sent */
@@ -29,12 +32,27 @@ module_param(node, charp, 0444);
 MODULE_PARM_DESC(node, "address to listen at");
 module_param(service, charp, 0444);
 MODULE_PARM_DESC(service, "port");
+static uint shared;
+module_param(shared, uint, 0444);
+MODULE_PARM_DESC(
+	shared,
+	"receives that all peers share, 8 at most; 0: each has its own");
+static uint op_timeout_ms;
+module_param(op_timeout_ms, uint, 0444);
+MODULE_PARM_DESC(op_timeout_ms, "of endpoints; 0: the provider's");
+
+/* Receives that are posted, again and again. */
+struct inbox {
+	struct fid_ep *ep; /* to which */
+	void *ctx[RECEIVES];
+	u8 *bytes;
+	size_t len; /* of each */
+};
 
 struct peer {
 	struct fid_ep *ep; /* NULL: the place is free */
 	struct fid_cq *cq;
-	void *ctx[RECEIVES];
-	u8 *bytes;
+	struct inbox own;
 	void *lent_ctx;
 	u8 *lent;
 	bool lends; /* the message is under way */
@@ -46,6 +64,7 @@ static struct fid_domain *domain;
 static struct fid_eq *eq;
 static struct fid_pep *pep;
 static struct peer peers[PEERS];
+static struct inbox common; /* where receives are shared */
 static struct task_struct *thread;
 
 static uint taken, refused, ended, messages;
@@ -75,19 +94,67 @@ static const struct kernel_param_ops regions_ops = { .get = get_regions };
 module_param_cb(regions, &regions_ops, NULL, 0444);
 MODULE_PARM_DESC(regions, "name, key, address and length of each (read)");
 
-/* ---- a peer ------------------------------------------------------------ */
+/* ---- receives ---------------------------------------------------------- */
 
-static int post(struct peer *p, int i)
+static int post(struct inbox *in, int i)
 {
 	struct fi_msg msg = {
-		.buf = fi_buf_linear(p->bytes + i * RECEIVE_BYTES,
-				     RECEIVE_BYTES),
+		.buf = fi_buf_linear(in->bytes + i * in->len, in->len),
 		.addr = FI_ADDR_UNSPEC,
-		.context = p->ctx[i],
+		.context = in->ctx[i],
 	};
 
-	return fi_recvmsg(p->ep, &msg, FI_COMPLETION);
+	return fi_recvmsg(in->ep, &msg, FI_COMPLETION);
 }
+
+static int alloc_inbox(struct inbox *in, size_t len)
+{
+	int i;
+
+	in->len = len;
+	in->bytes = kvmalloc(RECEIVES * len, GFP_KERNEL);
+	for (i = 0; i < RECEIVES && in->bytes; i++) {
+		in->ctx[i] =
+			kzalloc(info->domain_attr->op_context_size, GFP_KERNEL);
+		if (!in->ctx[i])
+			return -ENOMEM;
+	}
+	return in->bytes ? 0 : -ENOMEM;
+}
+
+static void free_inbox(struct inbox *in)
+{
+	int i;
+
+	for (i = 0; i < RECEIVES; i++)
+		kfree(in->ctx[i]);
+	kvfree(in->bytes);
+}
+
+static int open_common(void)
+{
+	uint i;
+	int ret;
+
+	if (!shared)
+		return 0;
+	if (shared > RECEIVES)
+		return -EINVAL;
+	ret = alloc_inbox(&common, SHARED_BYTES);
+	ret = ret ?: fi_srx_context(domain, NULL, &common.ep, NULL);
+	for (i = 0; i < shared && !ret; i++)
+		ret = post(&common, i);
+	return ret;
+}
+
+static void close_common(void)
+{
+	if (common.ep)
+		WARN_ON(fi_close(&common.ep->fid));
+	free_inbox(&common);
+}
+
+/* ---- a peer ------------------------------------------------------------ */
 
 /* Send a long message; its memory has other things to do when that is done. */
 static void lend(struct peer *p)
@@ -108,54 +175,45 @@ static void done(struct fid_cq *cq, const struct fi_cq_err_entry *entry,
 		 void *context)
 {
 	struct peer *p = context;
+	struct inbox *in = shared ? &common : &p->own;
 	int i;
 
 	if (entry->op_context == p->lent_ctx) {
 		memset(p->lent, LATER_BYTE, LENT_BYTES);
 		p->lends = false;
 	}
-	if (entry->err || !(entry->flags & FI_RECV))
+	/* What is shared is not over with one of those who share it. */
+	if (!(entry->flags & FI_RECV) || (entry->err && !shared))
 		return;
-	messages++;
+	messages += !entry->err;
 	for (i = 0; i < RECEIVES; i++) {
-		if (p->ctx[i] != entry->op_context)
+		if (in->ctx[i] != entry->op_context)
 			continue;
-		if (entry->len && p->bytes[i * RECEIVE_BYTES] == 'L')
+		if (!entry->err && entry->len && in->bytes[i * in->len] == 'L')
 			lend(p);
-		post(p, i);
+		post(in, i);
 	}
 }
 
 static void close_peer(struct peer *p)
 {
-	int i;
-
 	if (p->ep)
 		WARN_ON(fi_close(&p->ep->fid));
 	if (p->cq)
 		WARN_ON(fi_close(&p->cq->fid));
-	for (i = 0; i < RECEIVES; i++)
-		kfree(p->ctx[i]);
+	free_inbox(&p->own);
 	kfree(p->lent_ctx);
 	kfree(p->lent);
-	kfree(p->bytes);
 	memset(p, 0, sizeof(*p));
 }
 
 static int alloc_peer(struct peer *p)
 {
-	int i;
+	int ret = shared ? 0 : alloc_inbox(&p->own, RECEIVE_BYTES);
 
-	p->bytes = kmalloc(RECEIVES * RECEIVE_BYTES, GFP_KERNEL);
 	p->lent = kmalloc(LENT_BYTES, GFP_KERNEL);
 	p->lent_ctx = kzalloc(info->domain_attr->op_context_size, GFP_KERNEL);
-	for (i = 0; i < RECEIVES; i++) {
-		p->ctx[i] =
-			kzalloc(info->domain_attr->op_context_size, GFP_KERNEL);
-		if (!p->ctx[i])
-			return -ENOMEM;
-	}
-	return p->bytes && p->lent && p->lent_ctx ? 0 : -ENOMEM;
+	return ret ?: p->lent && p->lent_ctx ? 0 : -ENOMEM;
 }
 
 static int open_peer(struct peer *p, struct fi_info *request)
@@ -167,9 +225,12 @@ static int open_peer(struct peer *p, struct fi_info *request)
 	ret = ret ?: fi_endpoint(domain, request, &p->ep, p);
 	ret = ret ?: fi_ep_bind(p->ep, &p->cq->fid, FI_TRANSMIT | FI_RECV);
 	ret = ret ?: fi_ep_bind(p->ep, &eq->fid, 0);
+	if (shared)
+		ret = ret ?: fi_ep_bind(p->ep, &common.ep->fid, 0);
 	ret = ret ?: fi_enable(p->ep);
-	for (i = 0; i < RECEIVES && !ret; i++)
-		ret = post(p, i);
+	p->own.ep = p->ep;
+	for (i = 0; i < RECEIVES && !shared && !ret; i++)
+		ret = post(&p->own, i);
 	return ret ?: fi_accept(p->ep, NULL, 0);
 }
 
@@ -264,6 +325,8 @@ static int find(void)
 		return -ENOMEM;
 	hints->caps = FI_MSG | FI_RMA;
 	hints->ep_attr->type = FI_EP_MSG;
+	hints->ep_attr->op_timeout_ms = op_timeout_ms;
+	hints->ep_attr->rx_ctx_cnt = shared ? FI_SHARED_CONTEXT : 0;
 	hints->domain_attr->mr_mode = ~0;
 	hints->fabric_attr->prov_name = kstrdup(provider, GFP_KERNEL);
 	ret = fi_getinfo(FI_VERSION(1, 0), node, service, FI_SOURCE, hints,
@@ -283,6 +346,7 @@ static void close_all(void)
 
 	for (i = 0; i < PEERS; i++)
 		close_peer(&peers[i]);
+	close_common();
 	target_memory_close();
 	if (pep)
 		close_one(&pep->fid);
@@ -303,6 +367,7 @@ static int __init target_init(void)
 	ret = ret ?: fi_domain(fabric, info, &domain, NULL);
 	ret = ret ?: fi_eq_open(fabric, NULL, &eq, NULL);
 	ret = ret ?: target_memory_open(domain);
+	ret = ret ?: open_common();
 	ret = ret ?: fi_passive_ep(fabric, info, &pep, NULL);
 	ret = ret ?: fi_pep_bind(pep, &eq->fid, 0);
 	ret = ret ?: fi_listen(pep);
