@@ -208,10 +208,17 @@ static u64 kfi_atomic_load(const struct kfi_atomic *a, const void *array,
 	return kfi_is_signed(a->datatype) ? (u64)(s32)word : word;
 }
 
+/* Two loads, where words have 32 bits, could see half of what somebody writes. */
+static u64 kfi_read_u64(u64 *at)
+{
+	return sizeof(long) < sizeof(*at) ? cmpxchg64(at, 0, 0)
+					  : READ_ONCE(*at);
+}
+
 static void kfi_change_u64(const struct kfi_atomic *a, u64 *at, u64 b, u64 c,
 			   void *result)
 {
-	u64 seen, old = READ_ONCE(*at);
+	u64 seen, old = kfi_read_u64(at);
 
 	while (a->op != FI_ATOMIC_READ) {
 		seen = cmpxchg64(at, old, kfi_atomic_value(a, old, b, c));
