@@ -321,11 +321,15 @@ void kfir_conn_break(struct kfir_conn *conn, int why)
 	kfir_touch(conn);
 }
 
-/* The peer breaks the rules. */
+/*
+ * The peer breaks the rules: what it says from here on does not count, also where the
+ * connection is over for another reason.
+ */
 void kfir_conn_violated(struct kfir_conn *conn, enum rdmw_violation bad)
 {
 	pr_warn_ratelimited("kfabric_rdm: %pISpc breaks the rules (%d)\n",
 			    &conn->peer->name, bad);
+	conn->violated = true;
 	kfir_conn_break(conn, EPROTO);
 }
 

@@ -83,7 +83,10 @@ static enum rdmw_link kfir_link_of(const struct kfir_peer *peer)
 	return peer->conn->state == KFIR_DIALING ? RDMW_DIALING : RDMW_LINKED;
 }
 
-/* Those of an instance that is gone: whatever they have arrives no more. */
+/*
+ * Those of an instance that is gone. What has come over them is still received, and
+ * executed; nothing else comes.
+ */
 static void kfir_end_others(struct kfir_peer *peer, const struct kfir_conn *but)
 {
 	struct kfir_conn *conn;

@@ -208,6 +208,7 @@ struct kfir_conn {
 	struct fid_ep *inner;
 	enum kfir_state state;
 	bool broken; /* to be ended */
+	bool violated; /* the peer broke a rule: what it says does not count */
 	bool leaving; /* no message begins on it any more */
 	bool crossed; /* was refused, as the peer's own one is to live */
 	bool shut; /* by an event, which does not say why */

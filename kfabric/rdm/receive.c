@@ -143,7 +143,7 @@ void kfir_arrived(struct kfir_slot *slot)
 		kfir_conn_break(conn, slot->err);
 	else if (conn->state == KFIR_DIALING)
 		list_add_tail(&slot->node, &conn->early);
-	else if (!conn->broken || conn->why != EPROTO)
+	else if (!conn->violated)
 		kfir_take_piece(slot);
 }
 

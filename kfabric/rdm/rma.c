@@ -62,7 +62,7 @@ static bool kfir_request_piece(struct kfir_conn *conn, struct kfir_slot *slot)
 
 	if (piece->flags & RDMW_FIRST) {
 		kfir_request_begin(conn, slot);
-		if (conn->broken && conn->why == EPROTO)
+		if (conn->violated)
 			return false;
 		head = req->kind == RDMW_ATOMIC
 			       ? len
@@ -343,7 +343,7 @@ void kfir_rma_finish(struct kfir_op *op)
 /* A piece that is no message's. True: its slot is one now. */
 bool kfir_rma_piece(struct kfir_conn *conn, struct kfir_slot *slot)
 {
-	if (conn->broken && conn->why == EPROTO)
+	if (conn->violated)
 		return false;
 	if (slot->piece.kind != RDMW_ANSWER)
 		return kfir_request_piece(conn, slot);

@@ -116,6 +116,7 @@ static const struct st_group st_rdm_groups[] = {
 	{ "crowd", st_test_rdm_crowd, .layer = true },
 	{ "again", st_test_rdm_again, .layer = true },
 	{ "hostile", st_test_rdm_hostile, .layer = true },
+	{ "broken", st_test_rdm_broken, .layer = true },
 	{ "dgram", st_test_dgram, .dgram = true },
 	{ "full", st_test_dgram_full, true, .dgram = true },
 	{ "absent", st_test_dgram_absent, true, .dgram = true },

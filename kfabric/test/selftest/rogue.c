@@ -65,11 +65,9 @@ int st_rogue_open(struct st_rogue *x, struct st *st, u16 port)
 	return ret ?: fi_domain(x->fabric, x->info, &x->domain, x);
 }
 
-/* Connect with some hello; the event that comes, or a failure's error. */
-int st_rogue_connect(struct st_rogue *x, const u8 *hello, size_t len)
+/* Begin to connect with some hello. */
+int st_rogue_dial(struct st_rogue *x, const u8 *hello, size_t len)
 {
-	struct st_event ev;
-	ssize_t n;
 	int ret;
 
 	st_rogue_close_ep(x);
@@ -77,7 +75,16 @@ int st_rogue_connect(struct st_rogue *x, const u8 *hello, size_t len)
 	ret = ret ?: fi_endpoint(x->domain, x->info, &x->ep, x);
 	ret = ret ?: fi_ep_bind(x->ep, &x->cq->fid, FI_TRANSMIT | FI_RECV);
 	ret = ret ?: fi_ep_bind(x->ep, &x->eq->fid, 0);
-	ret = ret ?: fi_connect(x->ep, NULL, hello, len);
+	return ret ?: fi_connect(x->ep, NULL, hello, len);
+}
+
+/* Connect with some hello; the event that comes, or a failure's error. */
+int st_rogue_connect(struct st_rogue *x, const u8 *hello, size_t len)
+{
+	int ret = st_rogue_dial(x, hello, len);
+	struct st_event ev;
+	ssize_t n;
+
 	if (ret)
 		return ret;
 	n = st_event_wait(x->eq, &ev, ST_WAIT_MS);

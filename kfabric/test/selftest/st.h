@@ -256,6 +256,7 @@ struct st_rogue {
 int st_rogue_ask(struct st *st, u16 port, u64 flags, struct fi_info **info);
 int st_rogue_open(struct st_rogue *x, struct st *st, u16 port);
 void st_rogue_close(struct st_rogue *x);
+int st_rogue_dial(struct st_rogue *x, const u8 *hello, size_t len);
 int st_rogue_connect(struct st_rogue *x, const u8 *hello, size_t len);
 void st_rogue_hello(u8 *hello, u8 serial);
 void st_rogue_name(u8 *hello, u8 serial, struct sockaddr_in6 *name);
@@ -409,6 +410,7 @@ void st_test_rdm_cycle(struct st *st);
 void st_test_rdm_context(struct st *st);
 void st_test_rdm_busy(struct st *st);
 void st_test_rdm_grow(struct st *st);
+void st_test_rdm_broken(struct st *st);
 void st_test_rdm_crowd(struct st *st);
 void st_test_rdm_again(struct st *st);
 void st_test_memory(struct st *st);
