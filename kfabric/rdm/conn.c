@@ -142,6 +142,7 @@ void kfir_conn_free(struct kfir_conn *conn)
 	kfir_peer_busy(conn->ep, conn->peer);
 	kfir_kept_drop_all(conn);
 	kfir_grown_free(conn);
+	WARN_ON_ONCE(!conn->ep->nr_conns && conn->ep->grown_bytes);
 	kfir_slots_free(conn);
 	kfree(conn);
 }

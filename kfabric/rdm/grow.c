@@ -21,6 +21,12 @@
 #define KFIR_STEADY    8
 #define KFIR_STEADY_MS 100
 
+/*
+ * Growing is the work's, for which messages wait. So when there was nothing to grow by it
+ * is tried again after twice as many times of steady traffic, up to these.
+ */
+#define KFIR_GROW_MOST 1024U
+
 /* Of who can do without. */
 #define KFIR_GFP (GFP_KERNEL | __GFP_NOWARN | __GFP_NORETRY)
 
@@ -35,7 +41,7 @@ void kfir_credits_left(struct kfir_conn *conn)
 {
 	const unsigned long ms = msecs_to_jiffies(KFIR_STEADY_MS);
 
-	if (conn->more || !rdmw_flow_may_grow(&conn->flow))
+	if (!rdmw_flow_may_grow(&conn->flow))
 		return;
 	if (time_after(jiffies, conn->steady_at + ms)) {
 		conn->steady_at = jiffies;
@@ -44,6 +50,9 @@ void kfir_credits_left(struct kfir_conn *conn)
 	if (++conn->nr_credits < KFIR_STEADY)
 		return;
 	conn->nr_credits = 0;
+	if (++conn->nr_steady < conn->grow_due)
+		return;
+	conn->nr_steady = 0;
 	conn->wants_room = true;
 	kfir_touch(conn);
 }
@@ -63,7 +72,7 @@ void kfir_grown_free(struct kfir_conn *conn)
 }
 
 /* NULL: there is no memory, and it is done without. */
-static void *kfir_more_slots(struct kfir_conn *conn)
+static noinline __noclone void *kfir_more_slots(struct kfir_conn *conn)
 {
 	void *slots = kvcalloc(KFIR_MORE_SLOTS, conn->stride, KFIR_GFP);
 	struct kfir_slot *slot;
@@ -84,25 +93,46 @@ static void *kfir_more_slots(struct kfir_conn *conn)
 	return slots;
 }
 
-/* Post what the window grows by, and have the next message of credits tell. */
-static void kfir_post_more(struct kfir_conn *conn)
+/*
+ * Post what the window grows by, as much as is taken now, and have the next message of
+ * credits tell. Return: how much; negative: why the connection is to end.
+ */
+static noinline __noclone int kfir_post_more(struct kfir_conn *conn)
 {
-	u16 n, most = rdmw_flow_may_grow(&conn->flow);
+	u16 most = rdmw_flow_may_grow(&conn->flow), n = 0;
 	int ret = 0;
 
-	most = min_t(u16, most, KFIR_MORE_SLOTS);
-	for (n = 0; n < most && !ret; n++)
-		ret = kfir_post_slot(kfir_slot_of(conn, conn->more, n));
-	if (ret)
-		n--;
+	most = min_t(u16, most, KFIR_MORE_SLOTS - conn->nr_more);
+	while (n < most && !ret) {
+		ret = kfir_post_slot(
+			kfir_slot_of(conn, conn->more, conn->nr_more + n));
+		n += !ret;
+	}
 	rdmw_flow_grow(&conn->flow, n);
-	if (ret && ret != -FI_EAGAIN)
-		kfir_conn_break(conn, -ret);
+	conn->nr_more += n;
+	return ret && ret != -FI_EAGAIN ? ret : n;
+}
+
+/* False: there is no room for a larger window. */
+static bool kfir_more_alloc(struct kfir_conn *conn)
+{
+	struct kfir_ep *ep = conn->ep;
+
+	if (conn->more)
+		return true;
+	if (ep->grown_bytes + kfir_grown_cost(conn) > KFIR_EP_GROWN_BYTES)
+		return false;
+	conn->more = kfir_more_slots(conn);
+	if (!conn->more)
+		return false;
+	ep->grown_bytes += kfir_grown_cost(conn);
+	return true;
 }
 
 void kfir_grow(struct kfir_conn *conn)
 {
 	struct kfir_ep *ep = conn->ep;
+	int n;
 
 	if (!kfir_may_sleep(ep)) {
 		kfir_touch(conn);
@@ -110,12 +140,14 @@ void kfir_grow(struct kfir_conn *conn)
 		return;
 	}
 	conn->wants_room = false;
-	if (conn->broken || conn->state != KFIR_UP || conn->leaving ||
-	    ep->grown_bytes + kfir_grown_cost(conn) > KFIR_EP_GROWN_BYTES)
+	if (conn->broken || conn->state != KFIR_UP || conn->leaving)
 		return;
-	conn->more = kfir_more_slots(conn);
-	if (!conn->more)
-		return;
-	ep->grown_bytes += kfir_grown_cost(conn);
-	kfir_post_more(conn);
+	n = kfir_more_alloc(conn) ? kfir_post_more(conn) : 0;
+	if (n < 0)
+		kfir_conn_break(conn, -n);
+	conn->grow_due =
+		n ? 0 : min(2 * max(conn->grow_due, 1U), KFIR_GROW_MOST);
+	/* Others may have use for it. */
+	if (!conn->nr_more)
+		kfir_grown_free(conn);
 }

@@ -248,8 +248,11 @@ struct kfir_conn {
 	struct kfir_rx rx; /* the message whose rest is to come */
 	unsigned int nr_credits; /* messages of them, since steady_at */
 	unsigned long steady_at; /* jiffies */
+	unsigned int nr_steady; /* times of many, since growing was tried */
+	unsigned int grow_due; /* so many until it is; 0: the next one */
 	bool wants_room; /* more slots to receive are to be had by the work */
 	void *more; /* those slots, or NULL; kfir_slot_of() */
+	u16 nr_more; /* of these, those that were posted */
 	void *slots; /* kfir_slot_at() */
 	size_t stride;
 	u8 *bytes; /* of the slots to send */

@@ -113,6 +113,7 @@ static const struct st_group st_rdm_groups[] = {
 	{ "srx", st_test_srx },
 	{ "busy", st_test_rdm_busy, .layer = true },
 	{ "grow", st_test_rdm_grow, .layer = true },
+	{ "grow_refused", st_test_rdm_grow_refused, true, true },
 	{ "crowd", st_test_rdm_crowd, .layer = true },
 	{ "again", st_test_rdm_again, .layer = true },
 	{ "hostile", st_test_rdm_hostile, .layer = true },

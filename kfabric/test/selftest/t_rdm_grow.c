@@ -44,6 +44,23 @@ static int st_grow_taken(struct st_duo *d)
 	return ret ?: taken;
 }
 
+/* Somebody else refuses what windows would grow by. */
+void st_test_rdm_grow_refused(struct st *st)
+{
+	struct st_duo d = {};
+	int i, ret = 0;
+
+	if (st_duo_open(&d, st)) {
+		for (i = 0; i < TRIES && !ret; i++)
+			ret = st_grow_stream(&d);
+		CHECK_EQ(st, ret, 0, "messages are sent steadily");
+		CHECK_EQ(st, st_grow_taken(&d), SMALL,
+			 "a peer takes as many as it did at first");
+		CHECK_EQ(st, st_grow_stream(&d), 0, "and messages go on");
+	}
+	st_duo_close(&d);
+}
+
 /* How many there are depends on when credits come back: those of the next ask. */
 void st_test_rdm_grow(struct st *st)
 {

@@ -59,6 +59,25 @@ selftest provider="rdm;loop" only=atomic_lost
 check "connections ended" probed_above kfi_post_sendmsg 10
 probe clear
 
+# A window grows later when what it grows by is refused: the first buffer, each tenth.
+probe return kfir_post_slot -11 by=kfir_post_more times=1
+selftest provider="rdm;loop" only=grow
+check "the first buffer was refused" probed_above kfir_post_slot 0
+probe clear
+probe return kfir_post_slot -11 by=kfir_post_more every=10
+selftest provider="rdm;loop" only=grow
+check "some buffers were refused" probed_above kfir_post_slot 1
+probe clear
+
+# It does not ask each time again when there is no room for it.
+probe return kfir_more_slots 0
+probe count kfir_grow
+selftest provider="rdm;loop" only=grow_refused
+diag "asked: $(probed kfir_grow), refused: $(probed kfir_more_slots)"
+check "there was none" probed_above kfir_more_slots 2
+check_fails "it was not asked for all the time" probed_above kfir_grow 40
+probe clear
+
 # Elements change when others have come between what they were and what they become.
 probe delay kfi_atomic_value 1 every=5
 selftest provider="loop,rdm;loop" only=atomic
