@@ -16,8 +16,9 @@
 #define PER_WORKER 200
 #define ROUNDS	   50
 #define DEATHS	   10
+#define TRIES	   50 /* so many times as often, until of some it is not known */
 #define AT_DEATH   16 /* operations while the peer dies */
-#define AT_LOSS	   4 /* and at one time while connections break */
+#define AT_LOSS	   4 /* and at most at one time while connections break */
 #define HEADER	   32 /* bytes of a piece before what it has */
 #define K_MESSAGE  4
 #define K_ATOMIC   13
@@ -335,6 +336,12 @@ static void st_rdm_fate(struct rdm_fates *f, const struct st_op *op, int ret)
 		f->other = ret;
 }
 
+/* As often as that, and more often while all is known. */
+static bool st_rdm_goes_on(const struct rdm_fates *f, int i, int times)
+{
+	return i < times || (!f->unknown && i < TRIES * times);
+}
+
 /* What the peer has executed is what was told, and some of what is not known. */
 static void st_rdm_fates(struct st *st, const struct rdm_fates *f, u64 value)
 {
@@ -361,14 +368,23 @@ static int st_rdm_burst(struct rdm_atomic *m, int n)
 	return i;
 }
 
-/* The peer's endpoint closes while some are on their way, and opens again. */
+/*
+ * The peer's endpoint closes while some are on their way, and opens again: when the first
+ * of them is done, or at once, when one before them has seen to the connection.
+ */
 static int st_rdm_death(struct rdm_atomic *m, struct st *st, u16 port,
-			struct rdm_fates *f)
+			struct rdm_fates *f, bool at_once)
 {
 	struct st_op **tx = m->d.r.tx;
-	int i, ret, posted = st_rdm_burst(m, AT_DEATH);
+	int i, ret, posted;
 
-	st_op_wait(m->d.a.cq, tx[0]);
+	if (at_once) {
+		ret = st_rdm_add(m);
+		st_rdm_fate(f, m->t.op, ret);
+	}
+	posted = st_rdm_burst(m, AT_DEATH);
+	if (!at_once)
+		st_op_wait(m->d.a.cq, tx[0]);
 	st_node_close(&m->d.b);
 	ret = st_node_open(&m->d.b, st, port, 0);
 	for (i = 0; i < posted; i++)
@@ -385,9 +401,11 @@ static noinline_for_stack void st_rdm_atomic_dies(struct st *st,
 	u64 value;
 
 	*st_rdm_word(m) = 0;
-	for (i = 0; i < DEATHS && !ret; i++)
-		ret = st_rdm_death(m, st, port, &f);
+	for (i = 0; !ret && st_rdm_goes_on(&f, i, DEATHS); i++)
+		ret = st_rdm_death(m, st, port, &f, i % 2);
 	CHECK_EQ(st, ret, 0, "a peer dies again and again");
+	CHECKF(st, f.done && f.unknown,
+	       "some are done, of others it is not known (%d deaths)", i);
 	/* That the last one has died may be told to what comes next. */
 	for (i = 0; i < DEATHS && (ret = st_rdm_add(m)) > 0; i++)
 		st_rdm_fate(&f, m->t.op, ret);
@@ -405,19 +423,21 @@ void st_test_rdm_atomic_lost(struct st *st)
 {
 	struct rdm_atomic *m = kzalloc(sizeof(*m), GFP_KERNEL);
 	struct rdm_fates f = {};
-	int i, j, n, posted = 0;
+	int i, j, n, posted = 0, wanted = 0;
 	u64 value;
 
 	if (!m || !st_rdm_atomic_open(m, st))
 		goto out;
-	for (i = 0; i < ROUNDS; i++) {
-		n = st_rdm_burst(m, AT_LOSS);
+	for (i = 0; st_rdm_goes_on(&f, i, ROUNDS); i++) {
+		/* Of another length, so that not always the same one is lost. */
+		wanted += 1 + i % AT_LOSS;
+		n = st_rdm_burst(m, 1 + i % AT_LOSS);
 		for (j = 0; j < n; j++)
 			st_rdm_fate(&f, m->d.r.tx[j],
 				    st_op_result(m->d.a.cq, m->d.r.tx[j], 0));
 		posted += n;
 	}
-	CHECK_EQ(st, posted, ROUNDS * AT_LOSS, "many are posted");
+	CHECK_EQ(st, posted, wanted, "many are posted");
 	CHECK(st, f.done && f.unknown, "of some it is not known");
 	st_node_close(&m->d.b);
 	value = *st_rdm_word(m);
