@@ -155,8 +155,8 @@ static noinline_for_stack void st_rdm_atomic_order(struct st *st,
 {
 	struct st_op **tx = m->d.r.tx;
 	u64 *word = (u64 *)m->d.r.src;
-	int i, j, ok = 0, ret = 0;
-	ssize_t n;
+	int i, j, n, ok = 0, ret = 0;
+	ssize_t posted[3];
 
 	for (i = 0; i < ROUNDS && !ret; i++) {
 		word[0] = 1000 * i;
@@ -164,19 +164,18 @@ static noinline_for_stack void st_rdm_atomic_order(struct st *st,
 		m->t.operand[0] = 7;
 		for (j = 0; j < 3; j++)
 			st_op_reset(tx[j]);
-		ret = fi_write(m->d.a.ep, word, 8, NULL, m->d.to_b, 0, KEY,
-			       &tx[0]->ctx);
-		n = ret
-			    ?: fi_fetch_atomic(m->d.a.ep, m->t.operand, 1, NULL,
-					       m->t.result, NULL, m->d.to_b, 0,
-					       KEY, FI_UINT64, FI_SUM,
-					       &tx[1]->ctx);
-		n = n
-			    ?: fi_read(m->d.a.ep, word + 1, 8, NULL, m->d.to_b,
-				       0, KEY, &tx[2]->ctx);
-		for (j = 0; j < 3; j++)
-			n = st_op_result(m->d.a.cq, tx[j], n);
-		ret = n;
+		posted[0] = fi_write(m->d.a.ep, word, 8, NULL, m->d.to_b, 0,
+				     KEY, &tx[0]->ctx);
+		posted[1] =
+			fi_fetch_atomic(m->d.a.ep, m->t.operand, 1, NULL,
+					m->t.result, NULL, m->d.to_b, 0, KEY,
+					FI_UINT64, FI_SUM, &tx[1]->ctx);
+		posted[2] = fi_read(m->d.a.ep, word + 1, 8, NULL, m->d.to_b, 0,
+				    KEY, &tx[2]->ctx);
+		for (j = 0; j < 3; j++) {
+			n = st_op_result(m->d.a.cq, tx[j], posted[j]);
+			ret = ret ?: n;
+		}
 		ok += !ret && m->t.result[0] == word[0] &&
 		      word[1] == word[0] + 7;
 	}

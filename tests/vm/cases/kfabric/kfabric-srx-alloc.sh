@@ -26,7 +26,7 @@ selftest provider=tcp only=srx_alloc
 alloc_failed small kfi_srx_open 2
 
 # Who waits for a receive is slow to take it, and closes meanwhile.
-probe sleep ktcp_receive_work 300
+probe sleep ktcp_receive_work 1000
 selftest provider=tcp only=srx_left
 check "it was slow" probed_above ktcp_receive_work 0
 probe clear
