@@ -128,18 +128,20 @@ static int krpc_call_fill(const struct rpc_rqst *rqst,
  * @slot: slot
  * @bytes: of the message
  *
- * Return: 0, and krpc_slot_sent() will be called; -errno of the fabric, and it was.
+ * Return: 0: the slot is no longer the caller's; -errno of the fabric: it still is.
  */
 int krpc_call_post(struct krpc_conn *conn, struct krpc_slot *slot, u32 bytes)
 {
 	int ret;
 
-	/* The completion may come before the post returns. */
-	slot->is_sending = true;
+	krpc_slot_post(conn, slot);
 	ret = fi_send(conn->ep, slot->data, bytes, NULL, FI_ADDR_UNSPEC,
 		      &slot->fi);
-	if (ret)
-		krpc_slot_sent(conn, slot);
+	if (ret && !krpc_slot_unpost(conn, slot)) {
+		/* A server that answers what it was not asked is none. */
+		krpc_conn_fail(conn, -EPROTO);
+		return 0;
+	}
 	return ret;
 }
 

@@ -10,6 +10,7 @@
 #include <linux/err.h>
 #include <linux/kernel.h>
 #include <linux/minmax.h>
+#include <linux/module.h>
 #include <linux/slab.h>
 
 #include "krpc.h"
@@ -262,9 +263,12 @@ struct krpc_conn *krpc_conn_open(struct krpc_xprt *x)
 	return ERR_PTR(ret);
 }
 
-static void krpc_conn_close_fid(struct kfid *fid)
+static int krpc_conn_close_fid(struct kfid *fid)
 {
-	WARN_ON_ONCE(fi_close(fid));
+	int ret = fi_close(fid);
+
+	WARN_ON_ONCE(ret);
+	return ret;
 }
 
 static void krpc_conn_stop_works(struct krpc_conn *conn)
@@ -296,9 +300,14 @@ void krpc_conn_close(struct krpc_conn *conn)
 	/* Regions go before the endpoint that they are bound to. */
 	if (conn->slots)
 		krpc_slot_fence_all(conn);
-	/* Each operation completes: the slots' messages are theirs again. */
-	if (conn->ep)
-		krpc_conn_close_fid(&conn->ep->fid);
+	/*
+	 * Each operation completes: the slots' messages are theirs again. An endpoint
+	 * that does not close still has all of that: nothing may be freed under it.
+	 */
+	if (conn->ep && krpc_conn_close_fid(&conn->ep->fid)) {
+		__module_get(THIS_MODULE);
+		return;
+	}
 	if (conn->slots)
 		krpc_slot_drop_all(conn);
 	if (conn->cq)

@@ -78,7 +78,7 @@ struct krpc_req {
  * struct krpc_slot - room for a call under way, or for an answer
  * @req: whose call it is, with a reference; NULL: nobody's
  * @is_sending: the fabric has the message
- * @is_answered: the reply is there
+ * @is_answered: no reply is believed: the call was not sent, or has its reply
  * @is_answer: for answers alone, which the server grants no credits for
  * @call: what the message says
  * @data: the message, RPCW_INLINE_BYTES
@@ -231,6 +231,8 @@ bool krpc_slot_has_room(struct krpc_conn *conn);
 struct krpc_slot *krpc_slot_answer(struct krpc_conn *conn, u32 xid);
 struct krpc_slot *krpc_slot_take_answer(struct krpc_conn *conn);
 void krpc_slot_release(struct krpc_conn *conn, struct krpc_slot *slot);
+void krpc_slot_post(struct krpc_conn *conn, struct krpc_slot *slot);
+bool krpc_slot_unpost(struct krpc_conn *conn, struct krpc_slot *slot);
 void krpc_slot_sent(struct krpc_conn *conn, struct krpc_slot *slot);
 void krpc_slot_fence_all(struct krpc_conn *conn);
 void krpc_slot_drop_all(struct krpc_conn *conn);

@@ -6,6 +6,10 @@
  * there, also when nobody waits for that any more: it is the server that grants how
  * many calls there may be, and it does not know who has given up.
  *
+ * Until its message goes to the fabric a slot is its sender's alone, whatever the server
+ * says: while regions are made it sleeps, and xids can be guessed. From then on it
+ * belongs to whoever has the reply first, or takes back what could not be sent.
+ *
  * Context: any, but where a function says otherwise.
  */
 #include <linux/kernel.h>
@@ -47,6 +51,8 @@ bool krpc_slot_has_room(struct krpc_conn *conn)
  * @req: whose call it is; the slot gets a reference
  * @xid: of the call
  *
+ * No reply is believed before krpc_slot_post().
+ *
  * Return: the slot; NULL: as many calls are under way as the server has granted; an
  * error: the connection is over, or has a call of this xid (-EALREADY).
  */
@@ -73,7 +79,7 @@ struct krpc_slot *krpc_slot_take(struct krpc_conn *conn, struct krpc_req *req,
 		conn->n_used++;
 		kref_get(&req->ref);
 		found->req = req;
-		found->is_answered = false;
+		found->is_answered = true;
 		found->call = (struct rpcw_call){ .xid = xid,
 						  .credits = KRPC_CREDITS };
 	}
@@ -86,7 +92,7 @@ struct krpc_slot *krpc_slot_take(struct krpc_conn *conn, struct krpc_req *req,
  * @conn: connection
  * @xid: whose it is
  *
- * Each call has one reply: a second one finds nothing.
+ * Each call has one reply, after it was sent: another one finds nothing.
  *
  * Return: the slot, which krpc_slot_release() gives back; NULL: no call waits for it.
  */
@@ -132,6 +138,45 @@ void krpc_slot_release(struct krpc_conn *conn, struct krpc_slot *slot)
 	krpc_slot_unuse(conn, slot);
 	spin_unlock_irqrestore(&conn->lock, flags);
 	krpc_req_put(req);
+}
+
+/**
+ * krpc_slot_post() - a slot's message is about to go to the fabric
+ * @conn: connection
+ * @slot: slot whose regions are all there, or of an answer
+ *
+ * The completion, and then the reply, may come before the post returns.
+ */
+void krpc_slot_post(struct krpc_conn *conn, struct krpc_slot *slot)
+{
+	unsigned long flags;
+
+	spin_lock_irqsave(&conn->lock, flags);
+	slot->is_sending = true;
+	slot->is_answered = false;
+	spin_unlock_irqrestore(&conn->lock, flags);
+}
+
+/**
+ * krpc_slot_unpost() - the fabric has not taken a slot's message
+ * @conn: connection
+ * @slot: slot after krpc_slot_post()
+ *
+ * Return: it is the sender's again; false: it has a reply, though nobody has asked, and
+ * is of whoever looks at that.
+ */
+bool krpc_slot_unpost(struct krpc_conn *conn, struct krpc_slot *slot)
+{
+	unsigned long flags;
+	bool is_senders;
+
+	spin_lock_irqsave(&conn->lock, flags);
+	is_senders = !slot->is_answered;
+	slot->is_answered = true;
+	slot->is_sending = false;
+	krpc_slot_unuse(conn, slot);
+	spin_unlock_irqrestore(&conn->lock, flags);
+	return is_senders;
 }
 
 /**
