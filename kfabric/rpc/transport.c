@@ -118,9 +118,17 @@ static void krpc_close(struct rpc_xprt *xprt)
 	memalloc_noio_restore(noio);
 }
 
-/* A peer that is gone without a word is noticed by what is sent to it. */
+/*
+ * A peer that is gone without a word is noticed by what is sent to it. It may not be
+ * gone: a call that is encoded once more, which does not wait for the connection's end,
+ * has to be out of its reach before.
+ */
 static void krpc_timer(struct rpc_xprt *xprt, struct rpc_task *task)
 {
+	unsigned int noio = memalloc_noio_save();
+
+	krpc_req_fence(to_krpc_req(task->tk_rqstp));
+	memalloc_noio_restore(noio);
 	xprt_force_disconnect(xprt);
 }
 
