@@ -105,7 +105,23 @@ static bool krpc_reply_is_own(const struct rpc_rqst *rqst)
 	       !memcmp(head->iov_base, &rqst->rq_xid, sizeof(rqst->rq_xid));
 }
 
-/* The reply is put where RPC wants it. *bytes: of it; 0: the server has none. */
+/*
+ * The server has none: RPC gets one that says so. An error that is told otherwise is
+ * lost on who still sends.
+ */
+static size_t krpc_reply_fail(struct krpc_conn *conn, struct rpc_rqst *rqst,
+			      u32 error)
+{
+	u8 failure[RPCW_FAILURE_BYTES];
+
+	pr_err_ratelimited(
+		"kfabric_rpc: %s: the server cannot make anything of a call (%u)\n",
+		conn->xprt->addr, error);
+	rpcw_failure_pack(be32_to_cpu(rqst->rq_xid), failure);
+	return krpc_reply_copy(rqst, failure, sizeof(failure));
+}
+
+/* The reply is put where RPC wants it. *bytes: of it. */
 static enum rpcw_violation krpc_reply_deliver(struct krpc_conn *conn,
 					      struct rpc_rqst *rqst,
 					      const struct krpc_recv *recv,
@@ -115,12 +131,8 @@ static enum rpcw_violation krpc_reply_deliver(struct krpc_conn *conn,
 	const u8 *body = recv->data + reply->header_bytes;
 	size_t body_bytes = recv->bytes - reply->header_bytes;
 
-	*bytes = 0;
 	if (reply->kind == RPCW_ERROR) {
-		pr_err_ratelimited(
-			"kfabric_rpc: %s: the server cannot make anything of a call (%u)\n",
-			conn->xprt->addr, reply->error);
-		rqst->rq_task->tk_status = -EREMOTEIO;
+		*bytes = krpc_reply_fail(conn, rqst, reply->error);
 	} else if (reply->kind == RPCW_NOMSG) {
 		if (!krpc_reply_is_own(rqst))
 			return RPCW_XID;

@@ -13,6 +13,10 @@
 #define BODY_BYTES 8U
 #define RPC_CALL   0U
 #define RPC_REPLY  1U
+/* Of RFC 5531: the call was taken, by nobody who proves it, and could not be done. */
+#define RPC_ACCEPTED   0U
+#define RPC_AUTH_NONE  0U
+#define RPC_SYSTEM_ERR 5U
 /* Chunks of any length together stay far below what 32 bits count. */
 #define CHUNK_BYTES_MAX (1U << 30)
 
@@ -92,6 +96,16 @@ void rpcw_answer_pack(__u32 xid, __u32 credits, __u8 *out)
 	rpcw_put(&out, 0);
 	rpcw_put(&out, 0);
 	rpcw_put(&out, 0);
+}
+
+void rpcw_failure_pack(__u32 xid, __u8 *out)
+{
+	rpcw_put(&out, xid);
+	rpcw_put(&out, RPC_REPLY);
+	rpcw_put(&out, RPC_ACCEPTED);
+	rpcw_put(&out, RPC_AUTH_NONE);
+	rpcw_put(&out, 0);
+	rpcw_put(&out, RPC_SYSTEM_ERR);
 }
 
 /* ---- what came -------------------------------------------------------- */

@@ -26,6 +26,9 @@
 #define RPCW_WRITE_BYTES 8U
 #define RPCW_REPLY_BYTES 4U
 
+/* An RPC message that says that the server has failed. */
+#define RPCW_FAILURE_BYTES 24U
+
 /* Segments of a chunk: what is before, in, and behind the pages of a message. */
 #define RPCW_SEGMENTS 3U
 
@@ -179,6 +182,16 @@ void rpcw_call_pack(const struct rpcw_call *call, __u8 *out);
  * @out: room for RPCW_HEADER_MIN bytes
  */
 void rpcw_answer_pack(__u32 xid, __u32 credits, __u8 *out);
+
+/**
+ * rpcw_failure_pack() - make the reply that a server has not made
+ * @xid: of the call
+ * @out: room for RPCW_FAILURE_BYTES
+ *
+ * RPCW_ERROR is of the transport alone. For who waits for a reply it is one that says
+ * SYSTEM_ERR (RFC 5531), without a header.
+ */
+void rpcw_failure_pack(__u32 xid, __u8 *out);
 
 /**
  * rpcw_reply_parse() - look at what a server has sent

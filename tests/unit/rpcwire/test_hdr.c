@@ -159,6 +159,18 @@ static void test_a_call_of_the_servers_is_told_from_a_reply(void **state)
 	assert_int_equal(parse(&w, &reply), RPCW_UNASKED);
 }
 
+static void test_an_error_is_told_as_the_words_of_a_reply(void **state)
+{
+	uint8_t out[RPCW_FAILURE_BYTES];
+	struct words want = { 0 };
+
+	(void)state;
+	WORDS(&want, XID, 1, 0, 0, 0, 5);
+	rpcw_failure_pack(XID, out);
+	assert_int_equal(sizeof(out), want.n * 4);
+	assert_memory_equal(out, want.bytes, sizeof(out));
+}
+
 static void test_errors_need_their_number_alone(void **state)
 {
 	struct rpcw_reply reply;
@@ -356,6 +368,7 @@ int main(void)
 		cmocka_unit_test(test_no_credits_are_one),
 		cmocka_unit_test(
 			test_a_call_of_the_servers_is_told_from_a_reply),
+		cmocka_unit_test(test_an_error_is_told_as_the_words_of_a_reply),
 		cmocka_unit_test(test_errors_need_their_number_alone),
 		cmocka_unit_test(test_what_is_malformed_is_no_reply),
 		cmocka_unit_test(test_no_more_is_written_than_was_offered),
