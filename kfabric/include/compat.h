@@ -269,6 +269,44 @@ static inline void kfi_svc_queue_callback(struct svc_serv *serv,
 	svc_pool_wake_idle_thread(&serv->sv_pools[0]);
 #endif
 }
+
+/**
+ * kfi_svc_drop_callbacks() - take those back that no thread has taken
+ * @serv: service that has them
+ * @xprt: transport by which they came; queues no more
+ * @drop: takes each of them
+ *
+ * Context: process.
+ */
+static inline void kfi_svc_drop_callbacks(struct svc_serv *serv,
+					  const struct rpc_xprt *xprt,
+					  void (*drop)(struct rpc_rqst *rqst))
+{
+#if LINUX_VERSION_CODE < KERNEL_VERSION(6, 6, 0)
+	struct rpc_rqst *rqst, *next;
+	LIST_HEAD(found);
+
+	spin_lock(&serv->sv_cb_lock);
+	list_for_each_entry_safe(rqst, next, &serv->sv_cb_list, rq_bc_list)
+		if (rqst->rq_xprt == xprt)
+			list_move_tail(&rqst->rq_bc_list, &found);
+	spin_unlock(&serv->sv_cb_lock);
+	list_for_each_entry_safe(rqst, next, &found, rq_bc_list)
+		drop(rqst);
+#else
+	struct llist_node *node, *next;
+	struct rpc_rqst *rqst;
+
+	for (node = lwq_dequeue_all(&serv->sv_cb_list); node; node = next) {
+		next = node->next;
+		rqst = container_of(node, struct rpc_rqst, rq_bc_list.node);
+		if (rqst->rq_xprt == xprt)
+			drop(rqst);
+		else
+			kfi_svc_queue_callback(serv, rqst);
+	}
+#endif
+}
 #endif
 #endif
 

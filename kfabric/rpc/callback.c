@@ -113,27 +113,11 @@ void krpc_callback_receive(struct krpc_conn *conn, const u8 *call, size_t bytes)
 	atomic_long_inc(&x->stats.bad_replies);
 }
 
-/**
- * krpc_callback_answer() - send the answer to a call of the server's
- * @conn: connection
- * @rqst: of a &struct krpc_callback
- *
- * Context: process, memalloc_noio; XPRT_LOCKED.
- * Return: 0; -ENOTCONN the connection by which the call came is over; -ENOBUFS in a
- * while; -EIO the answer is too long.
- */
-int krpc_callback_answer(struct krpc_conn *conn, struct rpc_rqst *rqst)
+static int krpc_callback_send(struct krpc_conn *conn, struct krpc_slot *slot,
+			      const struct rpc_rqst *rqst)
 {
 	const struct xdr_buf *buf = &rqst->rq_snd_buf;
-	struct krpc_slot *slot;
 
-	if (to_krpc_callback(rqst)->cookie != rqst->rq_xprt->connect_cookie)
-		return -ENOTCONN;
-	if (buf->len > RPCW_INLINE_BYTES - RPCW_HEADER_MIN)
-		return -EIO;
-	slot = krpc_slot_take_answer(conn);
-	if (!slot)
-		return -ENOBUFS;
 	rpcw_answer_pack(be32_to_cpu(rqst->rq_xid), KRPC_EXTRA_RECVS,
 			 slot->data);
 	if (read_bytes_from_xdr_buf(buf, 0, slot->data + RPCW_HEADER_MIN,
@@ -141,29 +125,84 @@ int krpc_callback_answer(struct krpc_conn *conn, struct rpc_rqst *rqst)
 		krpc_slot_sent(conn, slot);
 		return -EIO;
 	}
-	return krpc_call_post(conn, slot, RPCW_HEADER_MIN + buf->len)
-		       ? -ENOTCONN
-		       : 0;
+	return krpc_call_post(conn, slot, RPCW_HEADER_MIN + buf->len);
+}
+
+/**
+ * krpc_callback_answer() - send the answer to a call of the server's
+ * @conn: connection
+ * @rqst: of a &struct krpc_callback
+ *
+ * What cannot be sent, as it is too long or the connection by which the call came is
+ * over, is dropped: RPC would have whatever call is sent next fail for it.
+ *
+ * Context: process, memalloc_noio; XPRT_LOCKED.
+ * Return: 0; -ENOBUFS in a while.
+ */
+int krpc_callback_answer(struct krpc_conn *conn, struct rpc_rqst *rqst)
+{
+	struct krpc_slot *slot;
+	int ret;
+
+	if (to_krpc_callback(rqst)->cookie != rqst->rq_xprt->connect_cookie ||
+	    rqst->rq_snd_buf.len > RPCW_INLINE_BYTES - RPCW_HEADER_MIN) {
+		ret = -EIO;
+	} else {
+		slot = krpc_slot_take_answer(conn);
+		ret = slot ? krpc_callback_send(conn, slot, rqst) : -FI_EAGAIN;
+	}
+	if (ret == -FI_EAGAIN)
+		return -ENOBUFS;
+	if (ret)
+		atomic_long_inc(&conn->xprt->stats.lost_answers);
+	return 0;
 }
 
 /* ---- what RPC calls --------------------------------------------------- */
 
-static void krpc_callback_open(struct rpc_xprt *xprt, bool is_open)
+void krpc_callback_put(struct rpc_rqst *rqst)
 {
-	spin_lock(&xprt->bc_pa_lock);
-	to_krpc_xprt(xprt)->callbacks_open += is_open ? 1 : -1;
-	spin_unlock(&xprt->bc_pa_lock);
+	struct rpc_xprt *xprt = rqst->rq_xprt;
+
+	krpc_callback_free(to_krpc_callback(rqst));
+	atomic_dec(&to_krpc_xprt(xprt)->n_callbacks);
+	xprt_put(xprt);
+}
+
+/* Nobody answers it. */
+static void krpc_callback_drop(struct rpc_rqst *rqst)
+{
+	atomic_dec(&rqst->rq_xprt->bc_slot_count);
+	krpc_callback_put(rqst);
 }
 
 int krpc_callback_setup(struct rpc_xprt *xprt, unsigned int min_reqs)
 {
-	krpc_callback_open(xprt, true);
+	spin_lock(&xprt->bc_pa_lock);
+	to_krpc_xprt(xprt)->callbacks_open++;
+	spin_unlock(&xprt->bc_pa_lock);
 	return 0;
 }
 
+/*
+ * Of one who has called krpc_callback_setup(), or of all of them (UINT_MAX). Calls that
+ * are still queued may never be taken, as the threads that would do so end next; each
+ * of them has a reference to the transport, and its service is there.
+ */
 void krpc_callback_destroy(struct rpc_xprt *xprt, unsigned int max_reqs)
 {
-	krpc_callback_open(xprt, false);
+	struct krpc_xprt *x = to_krpc_xprt(xprt);
+	bool is_last;
+
+	spin_lock(&xprt->bc_pa_lock);
+	if (max_reqs == UINT_MAX)
+		x->callbacks_open = 0;
+	else if (x->callbacks_open)
+		x->callbacks_open--;
+	is_last = !x->callbacks_open;
+	spin_unlock(&xprt->bc_pa_lock);
+	if (is_last && atomic_read(&xprt->bc_slot_count))
+		kfi_svc_drop_callbacks(xprt->bc_serv, xprt, krpc_callback_drop);
 }
 
 size_t krpc_callback_maxpayload(struct rpc_xprt *xprt)
@@ -174,15 +213,6 @@ size_t krpc_callback_maxpayload(struct rpc_xprt *xprt)
 unsigned int krpc_callback_slots(struct rpc_xprt *xprt)
 {
 	return KRPC_EXTRA_RECVS;
-}
-
-void krpc_callback_put(struct rpc_rqst *rqst)
-{
-	struct rpc_xprt *xprt = rqst->rq_xprt;
-
-	krpc_callback_free(to_krpc_callback(rqst));
-	atomic_dec(&to_krpc_xprt(xprt)->n_callbacks);
-	xprt_put(xprt);
 }
 
 #endif /* KFI_HAS_SVC_CALLBACK */

@@ -158,6 +158,7 @@ struct krpc_conn {
  * @reply_bytes: bytes that it wrote
  * @bad_replies: messages that were no replies to anything, or broke a rule
  * @callbacks: calls of the server's
+ * @lost_answers: answers to these that were not sent
  */
 struct krpc_stats {
 	atomic_long_t read_chunks;
@@ -168,6 +169,7 @@ struct krpc_stats {
 	atomic64_t reply_bytes;
 	atomic_long_t bad_replies;
 	atomic_long_t callbacks;
+	atomic_long_t lost_answers;
 };
 
 /**

@@ -230,7 +230,7 @@ static void krpc_format_addr(struct krpc_xprt *x)
 
 /*
  * The columns of an "xprt: rdma" line, which programs know by their place. Those for
- * what this transport does not do, or does not count, are 0; the last one is its own.
+ * what this transport does not do, or does not count, are 0; the last two are its own.
  */
 static void krpc_print_stats(struct rpc_xprt *xprt, struct seq_file *seq)
 {
@@ -245,16 +245,18 @@ static void krpc_print_stats(struct rpc_xprt *xprt, struct seq_file *seq)
 		   xprt->stat.connect_time / HZ, idle_s, xprt->stat.sends,
 		   xprt->stat.recvs, xprt->stat.bad_xids, xprt->stat.req_u,
 		   xprt->stat.bklog_u);
-	seq_printf(seq,
-		   "%ld %ld %ld %lld %lld 0 0 0 0 %ld %ld 0 0 0 0 0 0 %ld\n",
-		   atomic_long_read(&stats->read_chunks),
-		   atomic_long_read(&stats->write_chunks),
-		   atomic_long_read(&stats->reply_chunks),
-		   (long long)atomic64_read(&stats->call_bytes),
-		   (long long)atomic64_read(&stats->reply_bytes),
-		   atomic_long_read(&stats->bad_replies),
-		   atomic_long_read(&stats->long_calls),
-		   atomic_long_read(&stats->callbacks));
+	seq_printf(
+		seq,
+		"%ld %ld %ld %lld %lld 0 0 0 0 %ld %ld 0 0 0 0 0 0 %ld %ld\n",
+		atomic_long_read(&stats->read_chunks),
+		atomic_long_read(&stats->write_chunks),
+		atomic_long_read(&stats->reply_chunks),
+		(long long)atomic64_read(&stats->call_bytes),
+		(long long)atomic64_read(&stats->reply_bytes),
+		atomic_long_read(&stats->bad_replies),
+		atomic_long_read(&stats->long_calls),
+		atomic_long_read(&stats->callbacks),
+		atomic_long_read(&stats->lost_answers));
 }
 
 /* Memory that is short must not wait for memory. */
