@@ -15,12 +15,14 @@ VERSIONS=${KRPC_VERSIONS:-4.1}
 OPERATIONS=${KRPC_OPERATIONS:-150}
 FILES=${KRPC_FILES:-60}
 STOPS=${KRPC_STOPS:-1}
+ENDLESS=4G
 
 # Columns of mountstats: docs/kfabric-rpc.md.
 CONNECTS=3
 READ_CHUNKS=11
 WRITE_CHUNKS=12
 REPLY_CHUNKS=13
+REPLY_BYTES=15
 BAD_REPLIES=20
 CALLBACKS=28
 # One of the files that make_tree makes.
@@ -56,10 +58,15 @@ server() {
 		check "$how: the client has done with it" wait_peer "$how-gone" $LONG_S
 		check "$how: what was written meanwhile is kept" eval \
 			'cmp $NFS_EXPORT/long $NFS_EXPORT/copy'
-		(cd $NFS_EXPORT && rm -r tree back exercised long copy)
+		(cd $NFS_EXPORT && rm -r tree back exercised long copy endless)
 		announce "$how-clean"
 	done
 	check "the server stops" nfsd_stop
+}
+
+nothing_is_cached() { # what is read next comes from the server
+	sync
+	echo 3 >/proc/sys/vm/drop_caches
 }
 
 writes_through_stops() { # a file is written and copied while the server stops
@@ -70,17 +77,30 @@ writes_through_stops() { # a file is written and copied while the server stops
 		announce "$how-stop-$i"
 		wait_peer "$how-back-$i" $LONG_S || return
 		wait $_writer || return
-		cp $NFS_MOUNT/long $NFS_MOUNT/copy && sync || return
+		nothing_is_cached
+		cp $NFS_MOUNT/long $NFS_MOUNT/copy || return
+		nothing_is_cached
 		cmp /tmp/long $NFS_MOUNT/copy || return
 	done
 }
 
-goes_under_load() { # it is unmounted by force while somebody reads
-	cat $NFS_MOUNT/long $NFS_MOUNT/long $NFS_MOUNT/long >/dev/null &
+reads_above() { # more than so many bytes have come by chunks
+	[ "$(nfs_counts $REPLY_BYTES)" -gt "$1" ]
+}
+
+# It is unmounted by force while somebody reads what no page cache has: more than he comes
+# to in the time.
+goes_under_load() {
+	truncate -s $ENDLESS $NFS_MOUNT/endless || return
+	_before=$(nfs_counts $REPLY_BYTES)
+	dd if=$NFS_MOUNT/endless of=/dev/null bs=64k iflag=direct 2>/dev/null &
 	_reader=$!
+	wait_for 60 reads_above $((_before + 1048576)) && ! is_over $_reader
+	_reads=$?
 	umount -f -l $NFS_MOUNT || return
+	kill -9 $_reader 2>/dev/null
 	wait $_reader
-	true
+	[ $? -ne 0 ] && [ $_reads = 0 ]
 }
 
 client() {
