@@ -15,9 +15,11 @@ SCRIPT_OPTIONS = re.compile(
     r'|"(--[\w-]+)" (?:in|==)|== "(--[\w-]+)"'
     r'|strcmp\(\w+(?:\[\w+\])?, "(--[\w-]+)"\)'
     r'|\{ "([\w-]+)", (?:no|required)_argument', re.M)
-# Programs that hand their arguments on to another one.
+# Programs that hand their arguments on to another one, or to what reads them for both.
 PASSES_ON = {
     "tests/crash": "tests/unit/store/crash/crash_main.c",
+    "tests/vm/mutants/disk": "tests/vm/vmlab/campaign.py",
+    "tests/vm/mutants/fabric": "tests/vm/vmlab/campaign.py",
     "tests/vm/selfcheck/check": "tests/vm/run",
 }
 # Built programs that documents call by their names.
