@@ -130,8 +130,10 @@ static inline int kfi_rq_map_sg(struct request *rq, struct scatterlist *sg)
 	}                                                        \
 	static int name##_disk(struct gendisk *disk)
 #else
+/* NOLINTBEGIN(bugprone-macro-parentheses): they name what is declared */
 #define KFI_DISK_OPEN(name, disk) \
 	static int name(struct gendisk *disk, blk_mode_t mode)
+/* NOLINTEND(bugprone-macro-parentheses) */
 #endif
 
 /**
