@@ -14,3 +14,4 @@ check "soft RoCE starts" rxe_setup || exit
 for name in loop tcp verbs "rdm;loop" "rdm;tcp" "rdm;verbs" rds udp; do
 	selftest provider="$name" node="$LOCAL_IP" only=memory
 done
+selftest provider=verbs dgram=1 node="$LOCAL_IP" only=memory
