@@ -355,40 +355,31 @@ void kfiv_asked_done(struct ib_cq *cq, struct ib_wc *wc)
 }
 
 /*
- * When the oldest operation's time is over, in jiffies. A quiet one may be done, so that
- * the first one that the device tells of counts, or the answer to what was asked.
+ * Is the time of what is under way over? A quiet operation may be done, so that the first
+ * one that the device tells of counts; where all are quiet they are asked for, which has
+ * the same time again. Otherwise *end says when, in jiffies.
  */
-static unsigned long kfiv_tx_end_locked(const struct kfiv_ep *ep,
-					const struct kfiv_op *oldest,
-					unsigned long limit)
+static bool kfiv_time_is_over_locked(struct kfiv_ep *ep, unsigned long limit,
+				     unsigned long *end)
 {
-	const struct kfiv_op *told;
-
-	lockdep_assert_held(&ep->tx_lock);
-	if (ep->asked_for)
-		return ep->asked_end;
-	told = kfiv_first_told_locked(ep);
-	return (told ?: oldest)->posted + limit;
-}
-
-/* The time of quiet ones is over: they are asked for, which has the same time again. */
-static bool kfiv_is_asked_locked(struct kfiv_ep *ep, unsigned long limit)
-{
-	lockdep_assert_held(&ep->tx_lock);
-	if (ep->asked_for || kfiv_first_told_locked(ep) || !kfiv_ask_locked(ep))
-		return false;
-	ep->asked_end = jiffies + limit;
-	return true;
-}
-
-/* Which one does not end nobody knows: the device has done none behind it. */
-static void kfiv_time_is_over_locked(struct kfiv_ep *ep, struct kfiv_op *oldest)
-{
+	struct kfiv_op *oldest =
+		list_first_entry(&ep->tx_ops, struct kfiv_op, node);
 	struct kfiv_op *told = kfiv_first_told_locked(ep);
 
+	lockdep_assert_held(&ep->tx_lock);
+	*end = ep->asked_for ? ep->asked_end : (told ?: oldest)->posted + limit;
+	if (time_before(jiffies, *end))
+		return false;
+	if (!ep->asked_for && !told && kfiv_ask_locked(ep)) {
+		ep->asked_end = jiffies + limit;
+		*end = ep->asked_end;
+		return false;
+	}
+	/* Which one does not end nobody knows: the device has done none behind it. */
 	oldest->timed_out = true;
 	if (told)
 		told->timed_out = true;
+	return true;
 }
 
 /*
@@ -401,21 +392,14 @@ void kfiv_op_timer(struct work_struct *work)
 		container_of(to_delayed_work(work), struct kfiv_ep, op_timer);
 	unsigned long limit = msecs_to_jiffies(READ_ONCE(ep->ep.op_timeout_ms));
 	bool expired = false;
-	struct kfiv_op *op;
 	unsigned long end;
 
 	spin_lock_irq(&ep->tx_lock);
 	ep->timer_armed = false;
-	op = list_first_entry_or_null(&ep->tx_ops, struct kfiv_op, node);
-	if (op && limit && ep->tx_state != KFIV_QUEUE_STOPPED) {
-		end = kfiv_tx_end_locked(ep, op, limit);
-		if (time_after_eq(jiffies, end)) {
-			expired = !kfiv_is_asked_locked(ep, limit);
-			end = ep->asked_end;
-		}
-		if (expired) {
-			kfiv_time_is_over_locked(ep, op);
-		} else {
+	if (!list_empty(&ep->tx_ops) && limit &&
+	    ep->tx_state != KFIV_QUEUE_STOPPED) {
+		expired = kfiv_time_is_over_locked(ep, limit, &end);
+		if (!expired) {
 			ep->timer_armed = true;
 			ep->timer_end = end;
 			mod_delayed_work(kfiv_wq, &ep->op_timer, end - jiffies);
