@@ -258,6 +258,16 @@ ktap() { # ktap FILE: repeat a module's TAP as this case's own points
 	done </tmp/ktap.lines
 }
 
+script_points() { # script_points FILE: a script's points, without numbers, as this case's
+	while read -r _line; do
+		case $_line in
+		"ok - "*) tap ok "${_line#ok - }" ;;
+		"not ok - "*) tap "not ok" "${_line#not ok - }" ;;
+		*) diag "$_line" ;;
+		esac
+	done <"$1"
+}
+
 FABRIC=/sys/kernel/debug/kfabric
 
 fabric_idle() { # no object of the kernel fabric is open

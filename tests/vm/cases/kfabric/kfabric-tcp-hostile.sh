@@ -16,16 +16,6 @@ all_over() { # nobody is connected
 	[ "$(target taken)" -gt 0 ] && [ "$(target taken)" = "$(target ended)" ]
 }
 
-points() { # the points of a script, as this case's
-	while read -r _line; do
-		case $_line in
-		"ok - "*) tap ok "${_line#ok - }" ;;
-		"not ok - "*) tap "not ok" "${_line#not ok - }" ;;
-		*) diag "$_line" ;;
-		esac
-	done </tmp/points
-}
-
 check "the loop-back device is up" ip link set lo up
 check "the provider and its target load" modprobe kfi_target || exit
 _before=$(kernel_kib)
@@ -34,7 +24,7 @@ hostile() {
 		${KFB_SEED:+"$KFB_SEED"} >/tmp/points 2>&1
 }
 check "the peers come to their end" hostile
-points
+script_points /tmp/points
 check "no connection is left" wait_for 60 all_over
 diag "connections $(target taken), refused $(target refused)," \
 	"messages $(target messages)"

@@ -7,16 +7,6 @@
 # MEM: 1G
 # TIMEOUT: 200
 
-points() { # the points of a script, as this case's
-	while read -r _line; do
-		case $_line in
-		"ok - "*) tap ok "${_line#ok - }" ;;
-		"not ok - "*) tap "not ok" "${_line#not ok - }" ;;
-		*) diag "$_line" ;;
-		esac
-	done </tmp/points
-}
-
 stopping() {
 	timeout 900 python3 /vm/files/stopping.py >/tmp/points 2>&1
 }
@@ -25,7 +15,7 @@ check "the loop-back device is up" ip link set lo up
 check "the provider and its target load" \
 	modprobe kfi_target shared=1 op_timeout_ms=2000 || exit
 check "the peers come to their end" stopping
-points
+script_points /tmp/points
 check "the target unloads" rmmod kfi_target
 check "no object is left open" wait_for 10 fabric_idle
 check "the provider unloads" rmmod kfabric_tcp
