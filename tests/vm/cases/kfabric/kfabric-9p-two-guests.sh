@@ -52,6 +52,7 @@ server() {
 		announce "$how-here"
 		check "$how: the client has read them" wait_peer "$how-read" $LONG_S
 		check "$how: the server dies $DEATHS times" serve_deaths "$how"
+		check "$how: the client has seen all deaths" wait_peer "$how-over" $LONG_S
 		rm -r $EXPORT/back $EXPORT/exercised
 		announce "$how-clean"
 	done
@@ -67,7 +68,7 @@ dies_once() { # dies_once N: a mount whose server dies fails, goes, and comes ba
 	timeout 60 ls $MOUNT/. && return 1
 	umount $MOUNT || return
 	announce "$how-seen-$1"
-	wait_peer "$how-back-$1" $LONG_S && get_mount && 
+	wait_peer "$how-back-$1" $LONG_S && get_mount &&
 		folder_is $MOUNT/back "$(printf d%02d "$1")"
 }
 
@@ -91,6 +92,7 @@ client() {
 		for i in $(seq "$DEATHS"); do
 			check "$how: death $i of the server" dies_once "$i" || return
 		done
+		announce "$how-over"
 		check "$how: it is unmounted" umount $MOUNT
 		check "$how: the server is done" wait_peer "$how-clean" $LONG_S
 	done
