@@ -34,7 +34,9 @@ static int st_grow_taken(struct st_duo *d)
 
 	for (i = 0; i < MANY && !ret; i++)
 		ret = st_node_send(&d->a, d->r.tx[i], d->r.src, BYTES, d->to_b);
-	taken = st_cq_drain(d->a.cq, ST_QUIET_MS);
+	/* The first one may wait for a connection. */
+	taken = ret ? 0 : st_cq_take(d->a.cq, ST_WAIT_MS, NULL);
+	taken += st_cq_drain(d->a.cq, ST_QUIET_MS);
 	for (i = 0; i < MANY && !ret; i++)
 		ret = st_node_recv(&d->b, d->r.rx[i], d->r.dst, BYTES);
 	for (i = 0; i < MANY && !ret; i++)
