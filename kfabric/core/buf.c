@@ -140,7 +140,7 @@ EXPORT_SYMBOL_GPL(kfi_buf_next);
 static void *kfi_buf_map(struct kfi_buf_iter *it, size_t *len)
 {
 	const struct fi_buf *buf = it->buf;
-	struct kfi_buf_iter at = *it;
+	struct kfi_buf_iter at;
 	struct kfi_seg seg;
 
 	if (!kfi_buf_settle(it))
@@ -150,6 +150,7 @@ static void *kfi_buf_map(struct kfi_buf_iter *it, size_t *len)
 		return buf->ptr + it->skip;
 	if (buf->type == FI_BUF_KVEC)
 		return buf->kvec[it->index].iov_base + it->skip;
+	at = *it;
 	if (!kfi_buf_next(&at, *len, &seg))
 		return NULL;
 	if (IS_ENABLED(CONFIG_HIGHMEM))
@@ -199,16 +200,57 @@ size_t kfi_buf_copy(struct kfi_buf_iter *dst, struct kfi_buf_iter *src,
 }
 EXPORT_SYMBOL_GPL(kfi_buf_copy);
 
-void kfi_buf_take(void *to, const struct fi_buf *buf)
+/* Where bytes of a buffer are that lie in one piece; NULL: not at one address. */
+static void *kfi_buf_at(const struct fi_buf *buf, size_t at, size_t len)
 {
-	const struct fi_buf place = fi_buf_linear(to, buf->len);
-	struct kfi_buf_iter dst, src;
-
-	kfi_buf_start(&src, buf);
-	kfi_buf_start(&dst, &place);
-	kfi_buf_copy(&dst, &src, buf->len);
+	if (buf->type != FI_BUF_LINEAR || at > buf->len || len > buf->len - at)
+		return NULL;
+	return buf->ptr + buf->offset + at;
 }
-EXPORT_SYMBOL_GPL(kfi_buf_take);
+
+/* The bytes at a place, and those of a buffer from an offset on. */
+static void kfi_buf_start_both(struct kfi_buf_iter *place,
+			       const struct fi_buf *bytes,
+			       struct kfi_buf_iter *it,
+			       const struct fi_buf *buf, size_t at)
+{
+	kfi_buf_start(place, bytes);
+	kfi_buf_start(it, buf);
+	kfi_buf_advance(it, at);
+}
+
+size_t kfi_buf_get(void *to, const struct fi_buf *buf, size_t at, size_t len)
+{
+	const void *from = kfi_buf_at(buf, at, len);
+	struct kfi_buf_iter dst, src;
+	struct fi_buf bytes;
+
+	if (from) {
+		kfi_copy_bytes(to, from, len);
+		return len;
+	}
+	bytes = fi_buf_linear(to, len);
+	kfi_buf_start_both(&dst, &bytes, &src, buf, at);
+	return kfi_buf_copy(&dst, &src, len);
+}
+EXPORT_SYMBOL_GPL(kfi_buf_get);
+
+size_t kfi_buf_put(const struct fi_buf *buf, size_t at, const void *from,
+		   size_t len)
+{
+	void *to = kfi_buf_at(buf, at, len);
+	struct kfi_buf_iter dst, src;
+	struct fi_buf bytes;
+
+	if (to) {
+		kfi_copy_bytes(to, from, len);
+		return len;
+	}
+	bytes = fi_buf_linear(from, len);
+	kfi_buf_start_both(&src, &bytes, &dst, buf, at);
+	return kfi_buf_copy(&dst, &src, len);
+}
+EXPORT_SYMBOL_GPL(kfi_buf_put);
 
 /* Are the segments long enough? */
 static bool kfi_buf_holds(const struct fi_buf *buf, size_t len)

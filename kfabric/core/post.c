@@ -55,7 +55,7 @@ static void kfi_op_fill(struct kfi_op *op, struct fi_context *ctx,
 	if (!(flags & FI_INJECT))
 		return;
 	op->buf = fi_buf_linear(op->inject, buf->len);
-	kfi_buf_take(op->inject, buf);
+	kfi_buf_get(op->inject, buf, 0, buf->len);
 }
 
 static struct kfi_op *kfi_op_of(struct fi_context *ctx, enum kfi_op_type type,
@@ -108,9 +108,9 @@ static void kfi_op_fill_atomic(struct kfi_op *op,
 	op->range = (struct fi_rma_iov){ .addr = ioc->addr,
 					 .len = len,
 					 .key = ioc->key };
-	kfi_buf_take(op->inject, &msg->buf);
+	kfi_buf_get(op->inject, &msg->buf, 0, msg->buf.len);
 	if (compare)
-		kfi_buf_take(op->compare, compare);
+		kfi_buf_get(op->compare, compare, 0, compare->len);
 }
 
 /* ---- handing over ------------------------------------------------------ */

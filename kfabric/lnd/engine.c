@@ -91,7 +91,7 @@ static u32 klnd_fill(struct klnd_op *op, const struct lndw_msg *msg)
 		return bytes;
 	/* A copy: the request may be over before this message is sent. */
 	req = (struct klnd_request *)(uintptr_t)msg->cookie;
-	kfi_buf_take(op->buf + bytes, &req->buf);
+	kfi_buf_get(op->buf + bytes, &req->buf, 0, req->buf.len);
 	return bytes + msg->bytes;
 }
 

@@ -123,8 +123,6 @@ static int klnd_rx_match(struct klnd_rx *rx)
 void klnd_rx_start(struct klnd_rx *rx, const u8 *bytes)
 {
 	struct klnd_incoming *in = &rx->in;
-	struct fi_buf came = fi_buf_linear(bytes, in->bytes);
-	struct kfi_buf_iter from, to;
 	int ret = klnd_rx_match(rx);
 
 	if (ret) {
@@ -139,11 +137,8 @@ void klnd_rx_start(struct klnd_rx *rx, const u8 *bytes)
 	}
 	if (!in->is_get)
 		in->buf.len = in->bytes;
-	if (rx->is_immediate) {
-		kfi_buf_start(&from, &came);
-		kfi_buf_start(&to, &in->buf);
-		kfi_buf_copy(&to, &from, in->bytes);
-	}
+	if (rx->is_immediate)
+		kfi_buf_put(&in->buf, 0, bytes, in->bytes);
 	if (rx->is_immediate || !in->buf.len)
 		klnd_rx_finish(rx, 0, in->buf.len);
 	else if (!klnd_rx_goes_on(rx, klnd_now_ms()))

@@ -261,9 +261,7 @@ static int loop_do_atomic(struct loop_ep *peer, struct kfi_op *op, int *why)
 	struct loop_domain *d = to_loop_domain(peer->post.ep.domain);
 	const struct kfi_atomic a = kfi_post_atomic(op);
 	u64 result[KFI_ATOMIC_BYTES / sizeof(u64)];
-	struct kfi_buf_iter to, from;
 	struct kfi_table_mr *m;
-	struct fi_buf buf;
 	int ret;
 
 	down_read(&d->mr_lock);
@@ -277,12 +275,8 @@ static int loop_do_atomic(struct loop_ep *peer, struct kfi_op *op, int *why)
 		*why = -ret;
 		return EACCES;
 	}
-	if (op->type == KFI_OP_FETCH_ATOMIC) {
-		buf = fi_buf_linear(result, op->range.len);
-		kfi_buf_start(&from, &buf);
-		kfi_buf_start(&to, &op->buf);
-		kfi_buf_copy(&to, &from, op->range.len);
-	}
+	if (op->type == KFI_OP_FETCH_ATOMIC)
+		kfi_buf_put(&op->buf, 0, result, op->range.len);
 	return 0;
 }
 

@@ -86,13 +86,9 @@ void kfir_atomic_result(const struct kfir_op *op, const u8 *bytes)
 {
 	u64 result[KFI_ATOMIC_BYTES / sizeof(u64)];
 	const size_t len = op->base.buf.len;
-	const struct fi_buf buf = fi_buf_linear(result, len);
-	struct kfi_buf_iter from, to;
 
 	rdmw_elements_parse(op->base.datatype, bytes, len, result);
-	kfi_buf_start(&from, &buf);
-	kfi_buf_start(&to, &op->base.buf);
-	kfi_buf_copy(&to, &from, len);
+	kfi_buf_put(&op->base.buf, 0, result, len);
 }
 
 /* ---- the peer's --------------------------------------------------------------- */

@@ -150,18 +150,13 @@ void kfir_part_free(struct kfi_post_ep *post)
 /* As much as fits. */
 void kfir_rx_copy(struct kfir_rx *rx, const u8 *from, size_t len)
 {
-	struct fi_buf buf = fi_buf_linear(from, len);
-	struct kfi_buf_iter src, dst;
 	const struct fi_buf *to;
 
 	if (rx->drop)
 		return;
 	to = &rx->op->base.buf;
 	len = min_t(size_t, len, to->len - rx->at - rx->moved);
-	kfi_buf_start(&src, &buf);
-	kfi_buf_start(&dst, to);
-	kfi_buf_advance(&dst, rx->at + rx->moved);
-	kfi_buf_copy(&dst, &src, len);
+	kfi_buf_put(to, rx->at + rx->moved, from, len);
 	rx->moved += len;
 }
 

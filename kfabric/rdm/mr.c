@@ -113,16 +113,12 @@ static void kfir_mr_move_range(struct kfi_table_mr *m,
 			       const struct rdmw_range *r, u64 access,
 			       u8 *bytes)
 {
-	struct fi_buf wire = fi_buf_linear(bytes, r->len);
-	struct kfi_buf_iter local, remote;
+	const u64 at = r->addr - m->mr.iova;
 
-	kfi_buf_start(&local, &wire);
-	kfi_buf_start(&remote, &m->attr.buf);
-	kfi_buf_advance(&remote, r->addr - m->mr.iova);
 	if (access == FI_REMOTE_WRITE)
-		kfi_buf_copy(&remote, &local, r->len);
+		kfi_buf_put(&m->attr.buf, at, bytes, r->len);
 	else
-		kfi_buf_copy(&local, &remote, r->len);
+		kfi_buf_get(bytes, &m->attr.buf, at, r->len);
 }
 
 /* A piece of a request; a region may have gone since the last one. */

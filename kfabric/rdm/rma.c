@@ -275,9 +275,6 @@ static bool kfir_atomic_answered(struct kfir_op *op,
 static bool kfir_answer_taken(struct kfir_op *op,
 			      const struct rdmw_piece *piece, const u8 *bytes)
 {
-	struct fi_buf from = fi_buf_linear(bytes, piece->bytes);
-	struct kfi_buf_iter src, dst;
-
 	if (piece->flags & RDMW_FIRST) {
 		op->status = piece->word;
 		op->answered_bytes = 0;
@@ -287,10 +284,7 @@ static bool kfir_answer_taken(struct kfir_op *op,
 	}
 	if (kfir_is_atomic(op))
 		return kfir_atomic_answered(op, piece, bytes);
-	kfi_buf_start(&src, &from);
-	kfi_buf_start(&dst, &op->base.buf);
-	kfi_buf_advance(&dst, op->answered_bytes);
-	kfi_buf_copy(&dst, &src, piece->bytes);
+	kfi_buf_put(&op->base.buf, op->answered_bytes, bytes, piece->bytes);
 	op->answered_bytes += piece->bytes;
 	return true;
 }

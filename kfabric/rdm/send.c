@@ -117,19 +117,6 @@ static void kfir_pack_head(const struct kfir_op *op, u8 *to)
 	rdmw_head_pack(&head, to);
 }
 
-/* Bytes of an operation's buffer. */
-static void kfir_copy_out(const struct kfir_op *op, size_t at, u8 *to,
-			  size_t len)
-{
-	struct fi_buf buf = fi_buf_linear(to, len);
-	struct kfi_buf_iter src, dst;
-
-	kfi_buf_start(&src, &op->base.buf);
-	kfi_buf_advance(&src, at);
-	kfi_buf_start(&dst, &buf);
-	kfi_buf_copy(&dst, &src, len);
-}
-
 /* Places that an operation of the inner provider may name. */
 u32 kfir_gather_max(const struct kfir_slot *slot)
 {
@@ -188,7 +175,7 @@ static struct fi_buf kfir_piece_buf(struct kfir_op *op, struct kfir_slot *slot,
 	    kfir_gather(slot, &count, max, &buf, 0, lead) == lead &&
 	    kfir_gather(slot, &count, max, &op->base.buf, at, len) == len)
 		return fi_buf_bvec(slot->vec, count, 0, lead + len);
-	kfir_copy_out(op, at, slot->bytes + lead, len);
+	kfi_buf_get(slot->bytes + lead, &op->base.buf, at, len);
 	return fi_buf_linear(slot->bytes, lead + len);
 }
 

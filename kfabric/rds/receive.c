@@ -121,18 +121,14 @@ static bool krds_stash(struct krds_ep *ep, size_t len)
 static void krds_unstash_all(struct krds_ep *ep)
 {
 	struct krds_stash *stash, *next;
-	struct kfi_buf_iter src, dst;
-	struct fi_buf buf;
 	struct krds_op *op;
 
 	list_for_each_entry_safe(stash, next, &ep->stash, node) {
 		op = krds_receive_get(ep);
 		if (!op)
 			break;
-		buf = fi_buf_linear(stash->bytes, stash->len);
-		kfi_buf_start(&src, &buf);
-		kfi_buf_start(&dst, &op->base.buf);
-		kfi_buf_copy(&dst, &src, min(stash->len, op->base.buf.len));
+		kfi_buf_put(&op->base.buf, 0, stash->bytes,
+			    min(stash->len, op->base.buf.len));
 		krds_received(ep, op, stash->len, &stash->from);
 		krds_stash_drop(ep, stash);
 	}

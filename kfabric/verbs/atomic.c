@@ -50,9 +50,10 @@ static ssize_t kfiv_post_atomic(struct kfiv_ep *ep,
 			      msg->rma_iov->key);
 	if (ret)
 		return ret;
-	kfi_buf_take(compare ? &post.swap : &post.compare_add, &msg->buf);
+	kfi_buf_get(compare ? &post.swap : &post.compare_add, &msg->buf, 0,
+		    msg->buf.len);
 	if (compare)
-		kfi_buf_take(&post.compare_add, compare);
+		kfi_buf_get(&post.compare_add, compare, 0, compare->len);
 	return kfiv_tx_post(ep, &post);
 }
 

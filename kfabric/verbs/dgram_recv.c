@@ -275,14 +275,10 @@ static int kfiv_rbuf_copy(struct kfiv_dgram *dgram, const struct kfiv_rbuf *buf,
 			  struct kfiv_op *op)
 {
 	struct fi_cq_err_entry *entry = &op->comp->entry;
-	struct fi_buf from = fi_buf_linear(buf->data, buf->len);
-	struct kfi_buf_iter dst, src;
 
 	entry->len = min_t(size_t, buf->len, op->wr.buf.len);
 	entry->olen = buf->len - entry->len;
-	kfi_buf_start(&dst, &op->wr.buf);
-	kfi_buf_start(&src, &from);
-	kfi_buf_copy(&dst, &src, entry->len);
+	kfi_buf_put(&op->wr.buf, 0, buf->data, entry->len);
 	if (buf->has_imm) {
 		entry->flags |= FI_REMOTE_CQ_DATA;
 		entry->data = buf->imm;

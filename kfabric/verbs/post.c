@@ -94,12 +94,7 @@ static bool kfiv_needs_slot(const struct kfiv_post *post)
 static int kfiv_fill_slot(struct kfiv_ep *ep, struct kfiv_op *op,
 			  struct kfiv_slot *slot, const struct fi_buf *buf)
 {
-	struct fi_buf to = fi_buf_linear(slot->data, buf->len);
-	struct kfi_buf_iter dst, src;
-
-	kfi_buf_start(&dst, &to);
-	kfi_buf_start(&src, buf);
-	kfi_buf_copy(&dst, &src, buf->len);
+	kfi_buf_get(slot->data, buf, 0, buf->len);
 	ib_dma_sync_single_for_device(ep->domain->dev->ib, slot->dma,
 				      KFIV_INJECT_BYTES, DMA_TO_DEVICE);
 	op->sge[0] = (struct ib_sge){ .addr = slot->dma,

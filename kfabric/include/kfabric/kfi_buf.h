@@ -80,13 +80,29 @@ size_t kfi_buf_copy(struct kfi_buf_iter *dst, struct kfi_buf_iter *src,
 		    size_t len);
 
 /**
- * kfi_buf_take() - copy all of a buffer to one place
+ * kfi_buf_get() - copy bytes of a buffer to one place
  * @to: where to
- * @buf: buffer, all of whose bytes are there
+ * @buf: buffer
+ * @at: the first of them
+ * @len: how many
  *
  * Context: any but hardirq.
+ * Return: bytes copied; less than @len if the buffer ends.
  */
-void kfi_buf_take(void *to, const struct fi_buf *buf);
+size_t kfi_buf_get(void *to, const struct fi_buf *buf, size_t at, size_t len);
+
+/**
+ * kfi_buf_put() - copy bytes from one place into a buffer
+ * @buf: buffer
+ * @at: where the first of them goes
+ * @from: where they are
+ * @len: how many
+ *
+ * Context: any but hardirq.
+ * Return: bytes copied; less than @len if the buffer ends.
+ */
+size_t kfi_buf_put(const struct fi_buf *buf, size_t at, const void *from,
+		   size_t len);
 
 /**
  * kfi_buf_check() - is a description sound?
