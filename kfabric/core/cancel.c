@@ -2,16 +2,18 @@
 /*
  * kfabric_core: sends that can be canceled: see kfi_cancel.h.
  */
+#include <linux/atomic.h>
 #include <linux/export.h>
 
 #include <kfabric/kfi_cancel.h>
 
-void kfi_send_add(struct kfi_send *send, const struct kfi_op *op,
+#include "core.h"
+
+void kfi_send_add(struct kfi_send *send, struct kfi_op *op,
 		  struct list_head *sends)
 {
 	send->op = op;
-	send->begun = false;
-	send->canceled = false;
+	send->state = KFI_SEND_WAITS;
 	list_add_tail(&send->node, sends);
 }
 EXPORT_SYMBOL_GPL(kfi_send_add);
@@ -23,59 +25,53 @@ int kfi_send_cancel(struct list_head *sends, const struct kfi_op *op)
 	list_for_each_entry(send, sends, node) {
 		if (send->op != op)
 			continue;
-		if (send->begun)
+		if (cmpxchg(&send->state, KFI_SEND_WAITS, KFI_SEND_CANCELED) ==
+		    KFI_SEND_BEGUN)
 			break;
-		send->canceled = true;
 		return 0;
 	}
 	return -ENOENT;
 }
 EXPORT_SYMBOL_GPL(kfi_send_cancel);
 
-bool kfi_send_begin(struct kfi_post_ep *post, struct kfi_send *send)
+bool kfi_send_begin(struct kfi_send *send)
 {
-	unsigned long irq;
-	bool yes;
-
-	spin_lock_irqsave(&post->lock, irq);
-	yes = !send->canceled;
-	send->begun = yes;
-	spin_unlock_irqrestore(&post->lock, irq);
-	return yes;
+	return cmpxchg(&send->state, KFI_SEND_WAITS, KFI_SEND_BEGUN) !=
+	       KFI_SEND_CANCELED;
 }
 EXPORT_SYMBOL_GPL(kfi_send_begin);
 
-void kfi_send_begin_undo(struct kfi_post_ep *post, struct kfi_send *send)
+void kfi_send_begin_undo(struct kfi_send *send)
 {
-	unsigned long irq;
-
-	spin_lock_irqsave(&post->lock, irq);
-	send->begun = false;
-	spin_unlock_irqrestore(&post->lock, irq);
+	smp_store_release(&send->state, KFI_SEND_WAITS);
 }
 EXPORT_SYMBOL_GPL(kfi_send_begin_undo);
 
-bool kfi_send_is_canceled(struct kfi_post_ep *post, const struct kfi_send *send)
+void kfi_send_revoke(struct kfi_send *send)
 {
-	unsigned long irq;
-	bool yes;
+	WRITE_ONCE(send->state, KFI_SEND_CANCELED);
+}
+EXPORT_SYMBOL_GPL(kfi_send_revoke);
 
-	spin_lock_irqsave(&post->lock, irq);
-	yes = send->canceled;
-	spin_unlock_irqrestore(&post->lock, irq);
-	return yes;
+bool kfi_send_is_canceled(const struct kfi_send *send)
+{
+	return READ_ONCE(send->state) == KFI_SEND_CANCELED;
 }
 EXPORT_SYMBOL_GPL(kfi_send_is_canceled);
 
-int kfi_send_end(struct kfi_post_ep *post, struct kfi_send *send, int err)
+void kfi_send_done(struct kfi_post_ep *post, struct kfi_send *send, int err,
+		   int prov_errno)
 {
+	struct kfi_op *op = send->op;
+	struct kfi_comp copy, *comp;
 	unsigned long irq;
 
 	spin_lock_irqsave(&post->lock, irq);
 	list_del(&send->node);
-	if (send->canceled)
-		err = ECANCELED;
+	op->comp->entry.err = kfi_send_is_canceled(send) ? ECANCELED : err;
+	op->comp->entry.prov_errno = prov_errno;
+	comp = kfi_post_free_locked(post, op, &copy);
 	spin_unlock_irqrestore(&post->lock, irq);
-	return err;
+	kfi_post_complete(post, comp);
 }
-EXPORT_SYMBOL_GPL(kfi_send_end);
+EXPORT_SYMBOL_GPL(kfi_send_done);

@@ -676,27 +676,34 @@ void kfi_post_part(struct kfi_post_ep *ep, struct kfi_comp *comp)
 EXPORT_SYMBOL_GPL(kfi_post_part);
 
 /* A failed inject keeps its slot, with the completion, until that is read. */
-void kfi_post_done(struct kfi_post_ep *ep, struct kfi_op *op)
+struct kfi_comp *kfi_post_free_locked(struct kfi_post_ep *ep, struct kfi_op *op,
+				      struct kfi_comp *copy)
 {
 	const struct fid_cq *cq = ep->ep.tx_cq;
-	struct kfi_comp *comp = op->comp, copy;
-	bool slot = !comp->entry.op_context &&
-		    (!comp->entry.err || cq->attr.comp_handler);
-	unsigned long irq;
+	struct kfi_comp *comp = op->comp;
 
-	if (slot) {
-		/* No queue keeps it, and the next post may take the slot. */
-		copy = *comp;
-		comp = &copy;
-	}
-	spin_lock_irqsave(&ep->lock, irq);
+	lockdep_assert_held(&ep->lock);
 	list_del(&op->node);
 	if (op->type != KFI_OP_RECV)
 		ep->tx_free++;
 	else if (!ep->ep.srx)
 		ep->rx_free++;
-	if (slot)
-		list_add(&op->node, &ep->slots);
+	if (comp->entry.op_context ||
+	    (comp->entry.err && !cq->attr.comp_handler))
+		return comp;
+	/* No queue keeps it, and the next post may take the slot. */
+	*copy = *comp;
+	list_add(&op->node, &ep->slots);
+	return copy;
+}
+
+void kfi_post_done(struct kfi_post_ep *ep, struct kfi_op *op)
+{
+	struct kfi_comp copy, *comp;
+	unsigned long irq;
+
+	spin_lock_irqsave(&ep->lock, irq);
+	comp = kfi_post_free_locked(ep, op, &copy);
 	spin_unlock_irqrestore(&ep->lock, irq);
 	kfi_post_complete(ep, comp);
 }

@@ -78,7 +78,7 @@ static void kfir_end_lent(struct kfir_ctx *ctx, struct kfir_conn *conn)
 
 	spin_lock_irq(&ctx->post.lock);
 	list_for_each_entry(op, &ctx->sends, send.node)
-		op->send.canceled = true;
+		kfi_send_revoke(&op->send);
 	spin_unlock_irq(&ctx->post.lock);
 	kfir_conn_break(conn, ECONNABORTED);
 	kfir_conn_end(conn);

@@ -80,8 +80,10 @@ void kfir_finish(struct kfir_op *op, int err, int prov_errno)
 	struct fi_cq_err_entry *entry = &op->base.comp->entry;
 	struct kfi_post_ep *post = &op->ctx->post;
 
-	if (op->base.type != KFI_OP_RECV)
-		err = kfi_send_end(post, &op->send, err);
+	if (op->base.type != KFI_OP_RECV) {
+		kfi_send_done(post, &op->send, err, prov_errno);
+		return;
+	}
 	entry->err = err;
 	entry->prov_errno = prov_errno;
 	kfi_post_done(post, &op->base);

@@ -118,7 +118,7 @@ void kfir_peer_check(struct kfir_peer *peer)
 	struct kfir_op *op, *next;
 
 	list_for_each_entry_safe(op, next, &peer->sends, base.node) {
-		if (kfi_send_is_canceled(&op->ctx->post, &op->send)) {
+		if (kfi_send_is_canceled(&op->send)) {
 			kfir_finish(op, ECANCELED, 0);
 		} else if (!kfir_is_late(op, conn)) {
 			continue;

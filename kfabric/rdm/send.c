@@ -270,7 +270,7 @@ static bool kfir_leave_peer(struct kfir_ep *ep, struct kfir_peer *peer)
 /* Why it is not to be sent; 0: it has begun, and cannot be canceled any more. */
 static int kfir_begin(const struct kfir_conn *conn, struct kfir_op *op)
 {
-	if (!op->send.begun && !kfi_send_begin(&op->ctx->post, &op->send))
+	if (!kfi_send_begin(&op->send))
 		return ECANCELED;
 	return kfir_refusal(conn, op);
 }
@@ -332,7 +332,7 @@ static void kfir_send_on(struct kfir_conn *conn)
 			continue;
 		if (err) {
 			if (!op->pieces)
-				kfi_send_begin_undo(&op->ctx->post, &op->send);
+				kfi_send_begin_undo(&op->send);
 			return;
 		}
 		if (op->whole)

@@ -29,8 +29,10 @@ void krds_finish(struct krds_ep *ep, struct krds_op *op, int err,
 {
 	struct fi_cq_err_entry *entry = &op->base.comp->entry;
 
-	if (op->base.type == KFI_OP_SEND)
-		err = kfi_send_end(&ep->post, &op->send, err);
+	if (op->base.type == KFI_OP_SEND) {
+		kfi_send_done(&ep->post, &op->send, err, prov_errno);
+		return;
+	}
 	entry->err = err;
 	entry->prov_errno = prov_errno;
 	kfi_post_done(&ep->post, &op->base);

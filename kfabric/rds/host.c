@@ -182,7 +182,7 @@ void krds_host_check(struct krds_ep *ep, struct krds_host *host)
 	struct krds_op *op, *next;
 
 	list_for_each_entry_safe(op, next, &host->sends, base.node)
-		if (kfi_send_is_canceled(&ep->post, &op->send) ||
+		if (kfi_send_is_canceled(&op->send) ||
 		    time_after(jiffies, op->deadline))
 			krds_finish(ep, op, krds_late_error(host, op), 0);
 	op = list_first_entry_or_null(&host->handed, struct krds_op, base.node);

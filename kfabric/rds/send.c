@@ -53,7 +53,7 @@ static void krds_hand_over(struct krds_ep *ep, struct krds_host *host,
 {
 	int ret;
 
-	if (!kfi_send_begin(&ep->post, &op->send)) {
+	if (!kfi_send_begin(&op->send)) {
 		krds_finish(ep, op, ECANCELED, 0);
 		return;
 	}
@@ -67,7 +67,7 @@ static void krds_hand_over(struct krds_ep *ep, struct krds_host *host,
 	case -ENOMEM:
 		op->why = -ret;
 		ep->full = ret == -EAGAIN;
-		kfi_send_begin_undo(&ep->post, &op->send);
+		kfi_send_begin_undo(&op->send);
 		break;
 	default:
 		krds_finish(ep, op, FI_EHOSTUNREACH, ret);

@@ -4,11 +4,12 @@
  * something of them has been handed over.
  *
  * Such a provider puts a struct kfi_send into its operation. The rest of it decides
- * whether a send has begun; a canceled one is ended by kfi_send_end() when the
+ * whether a send has begun; a canceled one is ended by kfi_send_done() when the
  * provider comes to it, whatever it ends with.
  *
  * Context: posting.
- * Locking: &kfi_post_ep.lock, which is taken here where it is not said to be held.
+ * Locking: &kfi_post_ep.lock protects the list of sends. Beginning and cancelling
+ *	meet in &kfi_send.state, which changes without it.
  */
 #ifndef KFABRIC_KFI_CANCEL_H
 #define KFABRIC_KFI_CANCEL_H
@@ -16,17 +17,27 @@
 #include <kfabric/kfi_post.h>
 
 /**
+ * enum kfi_send_state - whether a send can be canceled
+ * @KFI_SEND_WAITS: it can
+ * @KFI_SEND_BEGUN: it cannot
+ * @KFI_SEND_CANCELED: it is, and is to be ended
+ */
+enum kfi_send_state {
+	KFI_SEND_WAITS,
+	KFI_SEND_BEGUN,
+	KFI_SEND_CANCELED,
+};
+
+/**
  * struct kfi_send - what fi_cancel() knows of a send
  * @node: of the list of all sends of an endpoint that are not over
  * @op: the operation
- * @begun: cannot be canceled
- * @canceled: is to be ended
+ * @state: whether it can be canceled
  */
 struct kfi_send {
 	struct list_head node;
-	const struct kfi_op *op;
-	bool begun;
-	bool canceled;
+	struct kfi_op *op;
+	enum kfi_send_state state;
 };
 
 /**
@@ -37,7 +48,7 @@ struct kfi_send {
  *
  * Locking: held.
  */
-void kfi_send_add(struct kfi_send *send, const struct kfi_op *op,
+void kfi_send_add(struct kfi_send *send, struct kfi_op *op,
 		  struct list_head *sends);
 
 /**
@@ -52,38 +63,42 @@ int kfi_send_cancel(struct list_head *sends, const struct kfi_op *op);
 
 /**
  * kfi_send_begin() - it cannot be canceled from here on
- * @post: endpoint
- * @send: of the operation
+ * @send: of the operation; it may have begun before
  *
  * Return: false: it was canceled.
  */
-bool kfi_send_begin(struct kfi_post_ep *post, struct kfi_send *send);
+bool kfi_send_begin(struct kfi_send *send);
 
 /**
  * kfi_send_begin_undo() - nothing of it was handed over, after all
- * @post: endpoint
- * @send: of the operation
+ * @send: of an operation that has begun
  */
-void kfi_send_begin_undo(struct kfi_post_ep *post, struct kfi_send *send);
+void kfi_send_begin_undo(struct kfi_send *send);
 
 /**
  * kfi_send_is_canceled() - is it to be ended?
- * @post: endpoint
  * @send: of the operation
  *
  * Return: it is.
  */
-bool kfi_send_is_canceled(struct kfi_post_ep *post,
-			  const struct kfi_send *send);
+bool kfi_send_is_canceled(const struct kfi_send *send);
 
 /**
- * kfi_send_end() - it is over, and cannot be canceled any more
- * @post: endpoint
- * @send: of the operation, which kfi_post_done() ends next
- * @err: what it ends with, positive or 0
- *
- * Return: @err; ECANCELED if fi_cancel() has said so.
+ * kfi_send_revoke() - it ends as a canceled one, also if it has begun
+ * @send: of the operation
  */
-int kfi_send_end(struct kfi_post_ep *post, struct kfi_send *send, int err);
+void kfi_send_revoke(struct kfi_send *send);
+
+/**
+ * kfi_send_done() - it is over: kfi_post_done() for an operation with one
+ * @post: endpoint
+ * @send: of the operation, which is on a list of the provider's
+ * @err: what it ends with, positive or 0; ECANCELED if fi_cancel() has said so
+ * @prov_errno: of its completion
+ *
+ * Context: as kfi_post_done().
+ */
+void kfi_send_done(struct kfi_post_ep *post, struct kfi_send *send, int err,
+		   int prov_errno);
 
 #endif /* KFABRIC_KFI_CANCEL_H */
