@@ -105,7 +105,10 @@ static void kfir_rx_begin(struct kfir_rx *rx, const struct rdmw_piece *first)
 	rx->written = first->tag;
 }
 
-/* True: something is to be done with it. */
+/*
+ * True: something is to be done with it. It is shown all receives that there are if
+ * @shown is NULL, which takes that nobody waits for one.
+ */
 bool kfir_rx_get(struct kfir_conn *conn, const struct rdmw_piece *first,
 		 u64 *shown, struct kfir_rx *rx)
 {
@@ -124,9 +127,13 @@ bool kfir_rx_get(struct kfir_conn *conn, const struct rdmw_piece *first,
 	if (!ctx || ctx->ending)
 		return rx->drop;
 	spin_lock_irqsave(&ctx->post.lock, irq);
-	kfir_rx_find_locked(ctx, &label, ctx->afresh ? 0 : *shown, rx, &full);
+	if (!shown)
+		ctx->before = ctx->receives.next_seq;
+	kfir_rx_find_locked(ctx, &label, shown && !ctx->afresh ? *shown : 0, rx,
+			    &full);
 	spin_unlock_irqrestore(&ctx->post.lock, irq);
-	*shown = ctx->before;
+	if (shown)
+		*shown = ctx->before;
 	list_for_each_entry_safe(op, next, &full, base.node)
 		kfir_give_back(op);
 	if (rx->op)

@@ -103,6 +103,35 @@ void kfir_wait_end(struct kfir_conn *conn)
 
 /* ---- pieces ------------------------------------------------------------ */
 
+static void kfir_receive_piece(struct kfir_conn *conn, struct kfir_slot *slot,
+			       struct kfir_rx *rx)
+{
+	conn->fed = jiffies;
+	kfir_rx_copy(rx, kfir_slot_data(slot), slot->piece.bytes);
+	if (slot->piece.flags & RDMW_LAST)
+		kfir_rx_end(conn, rx);
+	kfir_repost(slot);
+}
+
+/*
+ * A whole message that comes while nobody waits passes nothing by: it needs no walk to
+ * go into a receive. True: it has gone into one.
+ */
+static bool kfir_receive_at_once(struct kfir_conn *conn, struct kfir_slot *slot)
+{
+	const u16 whole = RDMW_FIRST | RDMW_LAST;
+	struct kfir_rx rx;
+
+	if (slot->piece.kind != RDMW_DATA ||
+	    (slot->piece.flags & whole) != whole ||
+	    !list_empty(&conn->ep->waiting))
+		return false;
+	if (!kfir_rx_get(conn, &slot->piece, NULL, &rx))
+		return false;
+	kfir_receive_piece(conn, slot, &rx);
+	return true;
+}
+
 static void kfir_take_piece(struct kfir_slot *slot)
 {
 	struct kfir_conn *conn = slot->conn;
@@ -119,11 +148,13 @@ static void kfir_take_piece(struct kfir_slot *slot)
 		return;
 	}
 	conn->used = jiffies;
+	if (slot->piece.credits)
+		conn->moved = jiffies;
+	if (kfir_receive_at_once(conn, slot))
+		return;
 	if (slot->piece.kind == RDMW_BYE)
 		conn->leaving = true;
 	kfir_stir(conn);
-	if (slot->piece.credits)
-		conn->moved = jiffies;
 	if (kfir_is_about_grants(slot))
 		kfir_take_grant(conn, slot);
 	else if (kfir_takes_credit(slot)) {
@@ -148,17 +179,6 @@ void kfir_arrived(struct kfir_slot *slot)
 }
 
 /* ---- messages ---------------------------------------------------------- */
-
-static void kfir_receive_piece(struct kfir_conn *conn, struct kfir_slot *slot,
-			       struct kfir_rx *rx)
-{
-	conn->fed = jiffies;
-	kfir_rx_copy(rx, kfir_slot_data(slot), slot->piece.bytes);
-	if (slot->piece.flags & RDMW_LAST)
-		kfir_rx_end(conn, rx);
-	list_del_init(&slot->node);
-	kfir_repost(slot);
-}
 
 /* Is there a message, or a part of one, that no receive has? */
 bool kfir_has_messages(const struct kfir_conn *conn)
@@ -208,6 +228,7 @@ static void kfir_receive_arrived(struct kfir_conn *conn)
 			kfir_rx_get(conn, &slot->piece, &slot->shown, rx);
 		}
 		if (rx->op || rx->drop) {
+			list_del_init(&slot->node);
 			kfir_receive_piece(conn, slot, rx);
 		} else if (rx == &conn->rx) {
 			kfir_kept_piece(conn, slot);

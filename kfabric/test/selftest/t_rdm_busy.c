@@ -115,6 +115,50 @@ static noinline_for_stack void st_busy_refused(struct st *st, struct st_duo *d)
 	CHECKF(st, quick > TRIES / 10, "and at once: %d of %d", quick, TRIES);
 }
 
+/* ---- who waits goes first ---------------------------------------------------- */
+
+/* A receive that more are to come behind has the messages that wait not looked at. */
+static int st_busy_recv_more(struct st_duo *d, struct st_op *op)
+{
+	const struct fi_msg msg = { .buf = fi_buf_linear(d->r.dst, BASE),
+				    .addr = FI_ADDR_UNSPEC,
+				    .context = &op->ctx };
+
+	st_op_reset(op);
+	return fi_recvmsg(d->b.ep, &msg, FI_MORE);
+}
+
+/* A message waits, and the next one comes when there is a receive. */
+static int st_busy_pass_by(struct st_duo *d)
+{
+	struct st_op **rx = d->r.rx;
+	int ret = st_node_send(&d->a, d->r.tx[0], d->r.src, 10, d->to_b);
+
+	ret = st_op_result(d->a.cq, d->r.tx[0], ret);
+	schedule_timeout_uninterruptible(msecs_to_jiffies(ST_QUIET_MS));
+	ret = ret ?: st_busy_recv_more(d, rx[0]);
+	ret = ret ?: st_node_send(&d->a, d->r.tx[0], d->r.src, 20, d->to_b);
+	ret = st_op_result(d->a.cq, d->r.tx[0], ret);
+	ret = st_op_result(d->b.cq, rx[0], ret);
+	ret = ret ?: st_node_recv(&d->b, rx[1], d->r.dst, BASE);
+	ret = st_op_result(d->b.cq, rx[1], ret);
+	if (ret)
+		return ret;
+	return rx[0]->entry.len == 10 && rx[1]->entry.len == 20;
+}
+
+static noinline_for_stack void st_busy_order(struct st *st, struct st_duo *d)
+{
+	int i, ret = 1, ok = 0;
+
+	for (i = 0; i < TRIES && ret >= 0; i++) {
+		ret = st_busy_pass_by(d);
+		ok += ret == 1;
+	}
+	CHECKF(st, ok == TRIES, "who waits is not passed by: %d of %d, %d", ok,
+	       TRIES, ret);
+}
+
 /* ---- a provider below that takes nothing for a while ------------------------ */
 
 /* As many as are given back by a message of their own. */
@@ -354,6 +398,7 @@ void st_test_rdm_busy(struct st *st)
 
 	if (st_duo_open(&d, st)) {
 		st_busy_refused(st, &d);
+		st_busy_order(st, &d);
 		st_busy_cancel(st, &d);
 	}
 	st_duo_close(&d);
