@@ -140,18 +140,26 @@ static struct kfir_peer *kfir_peer_of(struct kfir_ep *ep,
 					  : NULL;
 }
 
-/* What is left to the work is again before what was posted meanwhile. */
-static void kfir_leave_posts(struct kfir_ctx *ctx, struct list_head *posted)
+/* What was posted to it is left to the work. */
+static void kfir_leave_ctx_locked(struct kfir_ctx *ctx)
 {
 	struct kfir_ep *ep = ctx->ep;
-	unsigned long irq;
 
+	lockdep_assert_held(&ctx->post.lock);
 	ep->left = true;
-	spin_lock_irqsave(&ctx->post.lock, irq);
-	list_splice(posted, &ctx->posted);
 	spin_lock(&ep->lock);
 	list_move(&ctx->fresh, &ep->fresh);
 	spin_unlock(&ep->lock);
+}
+
+/* What is left to the work is again before what was posted meanwhile. */
+static void kfir_leave_posts(struct kfir_ctx *ctx, struct list_head *posted)
+{
+	unsigned long irq;
+
+	spin_lock_irqsave(&ctx->post.lock, irq);
+	list_splice(posted, &ctx->posted);
+	kfir_leave_ctx_locked(ctx);
 	spin_unlock_irqrestore(&ctx->post.lock, irq);
 }
 
@@ -282,7 +290,7 @@ static void kfir_look_busy(struct kfir_ep *ep, bool all, bool check)
 			ep->left = true;
 			return;
 		}
-		list_move_tail(&peer->busy, &ep->stalled);
+		list_del_init(&peer->busy);
 		if (check)
 			kfir_peer_check(peer);
 		kfir_send_all(ep, peer);
@@ -650,8 +658,16 @@ static void kfir_pass_upcall(struct kfir_ep *ep)
 
 static void kfir_pass_post(struct kfir_ep *ep)
 {
-	kfir_take_posts(ep);
-	kfir_look_busy(ep, false, false);
+	struct kfir_peer *peer = ep->posted_to;
+
+	if (peer) {
+		ep->posted_to = NULL;
+		kfir_send_all(ep, peer);
+	}
+	if (!list_empty(&ep->fresh))
+		kfir_take_posts(ep);
+	if (!list_empty(&ep->busy))
+		kfir_look_busy(ep, false, false);
 	if (!list_empty(&ep->touched))
 		ep->left = true;
 }
@@ -701,20 +717,43 @@ void kfir_tell_receive(struct kfir_ep *ep)
 }
 
 /*
- * A send was queued; nothing needs to be done with it yet, if more are to come. 1: who
- * posts is the engine now, and must go on with it.
+ * A send that its owner posts, and nothing of its context waits before it: it need not
+ * be queued for who comes by.
  */
-int kfir_tell(struct kfir_ctx *ctx, bool more)
+static void kfir_take_first(struct kfir_ctx *ctx, struct kfir_op *op)
 {
 	struct kfir_ep *ep = ctx->ep;
+	struct kfir_peer *peer = kfir_peer_of(ep, op);
+
+	lockdep_assert_held(&ctx->post.lock);
+	if (peer) {
+		list_add_tail(&op->base.node, &peer->sends);
+		ep->posted_to = peer;
+		return;
+	}
+	list_add_tail(&op->base.node, &ctx->posted);
+	kfir_leave_ctx_locked(ctx);
+}
+
+/*
+ * A send is posted; nothing needs to be done with it yet, if more are to come. 1: who
+ * posts is the engine now, and must go on with it.
+ */
+int kfir_tell(struct kfir_ctx *ctx, struct kfir_op *op)
+{
+	bool more = op->base.flags & FI_MORE, own, first;
+	struct kfir_ep *ep = ctx->ep;
 	unsigned long irq;
-	bool own;
 
 	lockdep_assert_held(&ctx->post.lock);
 	spin_lock_irqsave(&ep->lock, irq);
-	if (list_empty(&ctx->fresh))
-		list_add_tail(&ctx->fresh, &ep->fresh);
 	own = !more && kfir_own_locked(ep, KFIR_POST);
+	first = own && list_empty(&ctx->posted);
+	if (!first) {
+		list_add_tail(&op->base.node, &ctx->posted);
+		if (list_empty(&ctx->fresh))
+			list_add_tail(&ctx->fresh, &ep->fresh);
+	}
 	/* Another post or upcall looks for it when it has done. */
 	if (!own && !more &&
 	    (ep->owner == KFIR_WORK || ep->owner == KFIR_NOBODY))
@@ -723,6 +762,8 @@ int kfir_tell(struct kfir_ctx *ctx, bool more)
 	if (own)
 		preempt_disable();
 	spin_unlock_irqrestore(&ep->lock, irq);
+	if (first)
+		kfir_take_first(ctx, op);
 	return own;
 }
 

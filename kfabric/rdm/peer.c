@@ -77,7 +77,8 @@ void kfir_peer_busy(struct kfir_ep *ep, struct kfir_peer *peer)
 /* Not to be looked at until something comes, or not to be there any more. */
 void kfir_peer_drop(struct kfir_ep *ep, struct kfir_peer *peer)
 {
-	list_del_init(&peer->busy);
+	if (!list_empty(&peer->busy))
+		list_del_init(&peer->busy);
 	if (!list_empty(&peer->conns) || !list_empty(&peer->sends))
 		return;
 	if (ep->last_peer == peer)

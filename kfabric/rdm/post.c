@@ -78,9 +78,8 @@ static int kfir_queue(struct kfi_post_ep *post, struct kfi_op *base)
 	op->status = RDMW_DONE;
 	if (base->type != KFI_OP_RECV) {
 		op->deadline = kfi_post_deadline(post);
-		list_add_tail(&base->node, &ctx->posted);
 		kfi_send_add(&op->send, base, &ctx->sends);
-		return kfir_tell(ctx, base->flags & FI_MORE);
+		return kfir_tell(ctx, op);
 	}
 	kfir_queue_receive(ctx, op, named);
 	if (!(base->flags & FI_MORE) && READ_ONCE(ep->hungry))

@@ -339,6 +339,7 @@ struct kfir_ep {
 	struct kfir_ctx *rx[KFI_CTX_MAX]; /* that are open, by number */
 	bool left; /* to the work: something that only it can do */
 	unsigned int takes, looks; /* that a post or an upcall may do yet */
+	struct kfir_peer *posted_to; /* by the post that is its owner */
 	bool hungry; /* messages wait for receives; posts read it */
 	struct hlist_head peers[KFIR_HASH_SIZE];
 	struct kfir_peer *last_peer; /* that was looked for, or NULL */
@@ -486,7 +487,7 @@ void kfir_engine(struct work_struct *work);
 void kfir_kick(struct kfir_ep *ep);
 void kfir_kick_locked(struct kfir_ep *ep);
 void kfir_tell_receive(struct kfir_ep *ep);
-int kfir_tell(struct kfir_ctx *ctx, bool more);
+int kfir_tell(struct kfir_ctx *ctx, struct kfir_op *op);
 void kfir_posted(struct kfi_post_ep *post);
 void kfir_own(struct kfir_ep *ep);
 void kfir_own_end(struct kfir_ep *ep);

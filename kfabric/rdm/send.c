@@ -183,7 +183,7 @@ static struct fi_buf kfir_piece_buf(struct kfir_op *op, struct kfir_slot *slot,
 static int kfir_send_piece(struct kfir_conn *conn, struct kfir_op *op)
 {
 	const struct rdmw_message message = kfir_message_of(op);
-	struct rdmw_flow flow = conn->flow;
+	const struct rdmw_flow flow = conn->flow;
 	size_t room = KFIR_DATA_BYTES, n;
 	struct kfir_slot *slot;
 	struct fi_buf buf;
@@ -205,16 +205,18 @@ static int kfir_send_piece(struct kfir_conn *conn, struct kfir_op *op)
 	if (!slot)
 		return -FI_EAGAIN;
 	n = min_t(size_t, room, message.total - op->moved);
-	bare = rdmw_flow_bare(&flow, &message, op->moved, n, &data);
+	bare = rdmw_flow_bare(&conn->flow, &message, op->moved, n, &data);
 	if (!bare)
-		rdmw_flow_data(&flow, &message, op->moved, n, slot->bytes);
+		rdmw_flow_data(&conn->flow, &message, op->moved, n,
+			       slot->bytes);
 	buf = kfir_piece_buf(op, slot, bare, n);
 	slot->op = op;
 	slot->lent = buf.type != FI_BUF_LINEAR || buf.ptr != slot->bytes;
 	ret = kfir_slot_send(slot, &buf, bare ? &data : NULL);
-	if (ret)
+	if (ret) {
+		conn->flow = flow;
 		return ret;
-	conn->flow = flow;
+	}
 	op->conn = conn;
 	op->moved += n;
 	op->pieces++;
@@ -312,7 +314,8 @@ static void kfir_send_on(struct kfir_conn *conn)
 		op = list_first_entry_or_null(&peer->sends, struct kfir_op,
 					      base.node);
 		/* Answers go between messages, and before them. */
-		if (!kfir_is_begun(op) && !kfir_answer_all(conn))
+		if (!kfir_is_begun(op) && kfir_has_answers(conn) &&
+		    !kfir_answer_all(conn))
 			return;
 		if (conn->leaving && !(op && op->pieces)) {
 			kfir_leave(conn);
@@ -352,6 +355,7 @@ static bool kfir_is_behind(const struct kfir_peer *peer)
 	return false;
 }
 
+/* It is stalled after this, or busy again, or has nothing to send. */
 void kfir_send_all(struct kfir_ep *ep, struct kfir_peer *peer)
 {
 	if (peer->conn && peer->conn->state == KFIR_UP && !kfir_is_behind(peer))
@@ -367,6 +371,8 @@ void kfir_send_all(struct kfir_ep *ep, struct kfir_peer *peer)
 	}
 	if (list_empty(&peer->sends))
 		kfir_peer_drop(ep, peer);
+	else if (list_empty(&peer->busy))
+		list_add_tail(&peer->busy, &ep->stalled);
 }
 
 /* The inner provider has done with a slot. */
