@@ -43,7 +43,7 @@ EXPORT_SYMBOL_GPL(kfi_send_begin);
 
 void kfi_send_begin_undo(struct kfi_send *send)
 {
-	smp_store_release(&send->state, KFI_SEND_WAITS);
+	cmpxchg(&send->state, KFI_SEND_BEGUN, KFI_SEND_WAITS);
 }
 EXPORT_SYMBOL_GPL(kfi_send_begin_undo);
 

@@ -272,7 +272,7 @@ static bool kfir_leave_peer(struct kfir_ep *ep, struct kfir_peer *peer)
 /* Why it is not to be sent; 0: it has begun, and cannot be canceled any more. */
 static int kfir_begin(const struct kfir_conn *conn, struct kfir_op *op)
 {
-	if (!kfi_send_begin(&op->send))
+	if (!op->pieces && !kfi_send_begin(&op->send))
 		return ECANCELED;
 	return kfir_refusal(conn, op);
 }
