@@ -148,7 +148,7 @@ static void kfir_leave_ctx_locked(struct kfir_ctx *ctx)
 	lockdep_assert_held(&ctx->post.lock);
 	ep->left = true;
 	spin_lock(&ep->lock);
-	list_move(&ctx->fresh, &ep->fresh);
+	list_move_tail(&ctx->fresh, &ep->fresh);
 	spin_unlock(&ep->lock);
 }
 

@@ -302,7 +302,7 @@ struct kfir_ctx {
 	bool cancel; /* some send is canceled */
 
 	/* the owner's alone */
-	u64 before; /* receives from here on are for the next walk over waiting */
+	u64 before; /* receives from here on no message has been shown */
 	bool afresh; /* messages are shown all receives, in this walk */
 	bool dry; /* a message found no completion free, since a walk afresh */
 	bool holds; /* nothing more of its sends is handed over */

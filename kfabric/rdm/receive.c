@@ -56,7 +56,7 @@ void kfir_repost(struct kfir_slot *slot)
 	ret = kfir_post_slot(slot);
 	if (ret == -FI_EAGAIN) {
 		list_add_tail(&slot->node, &conn->unposted);
-		kfir_touch(conn);
+		kfir_stir(conn);
 	} else if (ret) {
 		kfir_conn_break(conn, -ret);
 	} else if (kfir_takes_credit(slot)) {
