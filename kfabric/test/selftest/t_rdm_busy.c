@@ -23,6 +23,7 @@
 #define TRIES	 20
 #define QUICK_MS 40
 #define BACK	 8 /* messages: more than half of a window */
+#define BEHIND	 4 /* messages of one post */
 #define TAG	 0x77
 #define PEERS	 40
 #define ROUNDS	 5
@@ -147,16 +148,45 @@ static int st_busy_pass_by(struct st_duo *d)
 	return rx[0]->entry.len == 10 && rx[1]->entry.len == 20;
 }
 
-static noinline_for_stack void st_busy_order(struct st *st, struct st_duo *d)
+/* Messages that more are to come behind, and one that has them all sent. */
+static int st_busy_send_behind(struct st_duo *d)
+{
+	struct fi_msg msg = { .addr = d->to_b };
+	int i, ret = 0, in_order = 1;
+
+	for (i = 0; i < BEHIND && !ret; i++)
+		ret = st_node_recv(&d->b, d->r.rx[i], d->r.dst, BASE);
+	for (i = 0; i < BEHIND && !ret; i++) {
+		st_op_reset(d->r.tx[i]);
+		msg.buf = fi_buf_linear(d->r.src, 10 + i);
+		msg.context = &d->r.tx[i]->ctx;
+		ret = fi_sendmsg(d->a.ep, &msg, i < BEHIND - 1 ? FI_MORE : 0);
+	}
+	for (i = 0; i < BEHIND && !ret; i++) {
+		ret = st_op_result(d->a.cq, d->r.tx[i], ret);
+		ret = st_op_result(d->b.cq, d->r.rx[i], ret);
+		in_order &= d->r.rx[i]->entry.len == 10 + i;
+	}
+	return ret ?: in_order;
+}
+
+static void st_busy_tries(struct st *st, struct st_duo *d,
+			  int (*try)(struct st_duo *d), const char *what)
 {
 	int i, ret = 1, ok = 0;
 
 	for (i = 0; i < TRIES && ret >= 0; i++) {
-		ret = st_busy_pass_by(d);
+		ret = try(d);
 		ok += ret == 1;
 	}
-	CHECKF(st, ok == TRIES, "who waits is not passed by: %d of %d, %d", ok,
-	       TRIES, ret);
+	CHECKF(st, ok == TRIES, "%s: %d of %d, %d", what, ok, TRIES, ret);
+}
+
+static noinline_for_stack void st_busy_order(struct st *st, struct st_duo *d)
+{
+	st_busy_tries(st, d, st_busy_pass_by, "who waits is not passed by");
+	st_busy_tries(st, d, st_busy_send_behind,
+		      "what is posted behind others is sent behind them");
 }
 
 /* ---- a provider below that takes nothing for a while ------------------------ */
