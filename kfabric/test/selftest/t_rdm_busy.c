@@ -422,15 +422,21 @@ void st_test_rdm_crowd(struct st *st)
 	st_busy_with(st, st_busy_crowd);
 }
 
-void st_test_rdm_busy(struct st *st)
+/* With a connection of its own: windows are those of the beginning. */
+static void st_busy_duo(struct st *st,
+			void (*run)(struct st *st, struct st_duo *d))
 {
 	struct st_duo d = {};
 
-	if (st_duo_open(&d, st)) {
-		st_busy_refused(st, &d);
-		st_busy_order(st, &d);
-		st_busy_cancel(st, &d);
-	}
+	if (st_duo_open(&d, st))
+		run(st, &d);
 	st_duo_close(&d);
+}
+
+void st_test_rdm_busy(struct st *st)
+{
+	st_busy_duo(st, st_busy_order);
+	st_busy_duo(st, st_busy_refused);
+	st_busy_duo(st, st_busy_cancel);
 	st_busy_with(st, st_busy_budget);
 }
