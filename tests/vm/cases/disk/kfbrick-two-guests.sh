@@ -47,8 +47,8 @@ write_here() { # write_here FS: a tree; then read what the server has added
 	check "$1: it is mounted" mount -t "$1" "$DISK" /mnt
 	check "$1: $FILES files are written" make_tree /mnt/tree $FILES
 	check "$1: it is unmounted" umount /mnt
-	check "$1: while it is attached nobody else gets it" \
-		says "somebody else" ctl attach --size $SIZE
+	check "$1: while it is attached it is not attached again" \
+		says "has blocks of this range already" ctl attach --size $SIZE
 	check "$1: it is detached" detach_disk
 	announce "written-$1"
 	check "$1: the other guest has had it" wait_peer "more-$1" $LONG_S ||
