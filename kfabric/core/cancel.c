@@ -7,8 +7,6 @@
 
 #include <kfabric/kfi_cancel.h>
 
-#include "core.h"
-
 void kfi_send_add(struct kfi_send *send, struct kfi_op *op,
 		  struct list_head *sends)
 {
@@ -58,20 +56,3 @@ bool kfi_send_is_canceled(const struct kfi_send *send)
 	return READ_ONCE(send->state) == KFI_SEND_CANCELED;
 }
 EXPORT_SYMBOL_GPL(kfi_send_is_canceled);
-
-void kfi_send_done(struct kfi_post_ep *post, struct kfi_send *send, int err,
-		   int prov_errno)
-{
-	struct kfi_op *op = send->op;
-	struct kfi_comp copy, *comp;
-	unsigned long irq;
-
-	spin_lock_irqsave(&post->lock, irq);
-	list_del(&send->node);
-	op->comp->entry.err = kfi_send_is_canceled(send) ? ECANCELED : err;
-	op->comp->entry.prov_errno = prov_errno;
-	comp = kfi_post_free_locked(post, op, &copy);
-	spin_unlock_irqrestore(&post->lock, irq);
-	kfi_post_complete(post, comp);
-}
-EXPORT_SYMBOL_GPL(kfi_send_done);

@@ -14,7 +14,6 @@
 
 #include <kfabric/fi_av.h>
 #include <kfabric/fi_cntr.h>
-#include <kfabric/kfi_post.h>
 #include <kfabric/kfi_provider.h>
 
 /* fid->users of a closed object: so far below 0 that pins fail. */
@@ -55,11 +54,6 @@ int kfi_check_open(const struct kfid *parent, const struct fi_info *info);
 void kfi_ep_set_ops(struct fid_ep *ep, const struct kfi_ep_ops *ops);
 void kfi_ep_fill(struct fid_ep *ep, struct fid_domain *domain,
 		 const struct fi_info *info, const struct kfi_ep_ops *ops);
-
-/* post.c */
-/* Its place is free: what is to be completed, which is @copy if its memory goes. */
-struct kfi_comp *kfi_post_free_locked(struct kfi_post_ep *ep, struct kfi_op *op,
-				      struct kfi_comp *copy);
 
 /* scalable.c */
 void kfi_ctx_give_back(struct fid_ep *ctx);

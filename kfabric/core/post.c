@@ -12,6 +12,7 @@
 #include <linux/slab.h>
 #include <linux/string.h>
 
+#include <kfabric/kfi_cancel.h>
 #include <kfabric/kfi_post.h>
 
 #include "core.h"
@@ -675,9 +676,13 @@ void kfi_post_part(struct kfi_post_ep *ep, struct kfi_comp *comp)
 }
 EXPORT_SYMBOL_GPL(kfi_post_part);
 
-/* A failed inject keeps its slot, with the completion, until that is read. */
-struct kfi_comp *kfi_post_free_locked(struct kfi_post_ep *ep, struct kfi_op *op,
-				      struct kfi_comp *copy)
+/*
+ * Its place is free: what is to be completed, which is @copy if its memory goes. A
+ * failed inject keeps its slot, with the completion, until that is read.
+ */
+static inline struct kfi_comp *kfi_post_free_locked(struct kfi_post_ep *ep,
+						    struct kfi_op *op,
+						    struct kfi_comp *copy)
 {
 	const struct fid_cq *cq = ep->ep.tx_cq;
 	struct kfi_comp *comp = op->comp;
@@ -708,3 +713,21 @@ void kfi_post_done(struct kfi_post_ep *ep, struct kfi_op *op)
 	kfi_post_complete(ep, comp);
 }
 EXPORT_SYMBOL_GPL(kfi_post_done);
+
+void kfi_send_done(struct kfi_post_ep *post, struct kfi_send *send, int err,
+		   int prov_errno)
+{
+	struct kfi_op *op = send->op;
+	struct kfi_comp copy, *comp;
+	unsigned long irq;
+
+	spin_lock_irqsave(&post->lock, irq);
+	list_del(&send->node);
+	op->comp->entry.err =
+		send->state == KFI_SEND_CANCELED ? ECANCELED : err;
+	op->comp->entry.prov_errno = prov_errno;
+	comp = kfi_post_free_locked(post, op, &copy);
+	spin_unlock_irqrestore(&post->lock, irq);
+	kfi_post_complete(post, comp);
+}
+EXPORT_SYMBOL_GPL(kfi_send_done);
