@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * Numbers on the LNet-like driver's wire: little endian, byte by byte, so that the
- * machine's order does not matter.
+ * Numbers on the LNet-like driver's wire: little endian, whatever the
+ * machine's order is.
  *
  * Context: any.
  */
@@ -10,23 +10,26 @@
 
 #include <linux/types.h>
 
+/* Of a little-endian number the machine's, and the other way round. */
+static inline __u64 lndw_little(__u64 value)
+{
+	return __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__ ? __builtin_bswap64(value)
+						      : value;
+}
+
+/* Of @n bytes, 1 to 8, that need not be aligned. */
 static inline __u64 lndw_get(const void *at, unsigned int n)
 {
-	const __u8 *b = at;
 	__u64 value = 0;
 
-	while (n)
-		value = value << 8 | b[--n];
-	return value;
+	__builtin_memcpy(&value, at, n);
+	return lndw_little(value);
 }
 
 static inline void lndw_put(void *at, unsigned int n, __u64 value)
 {
-	__u8 *b = at;
-	unsigned int i;
-
-	for (i = 0; i < n; i++, value >>= 8)
-		b[i] = value & 0xff;
+	value = lndw_little(value);
+	__builtin_memcpy(at, &value, n);
 }
 
 /* A field of a struct of the wire. */

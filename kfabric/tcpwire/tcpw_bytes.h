@@ -3,8 +3,8 @@
  * Numbers on the OFI tcp wire, in the byte order that a pair has agreed on.
  *
  * A host says its own order by a probe; a pair of different orders speaks big
- * endian. Byte by byte, so that the order of the machine does not matter: a
- * big-endian machine that announces little endian is as good a peer.
+ * endian. The order of the machine does not matter: a big-endian machine that
+ * announces little endian is as good a peer.
  *
  * Context: any.
  */
@@ -32,26 +32,32 @@ static inline enum tcpw_order tcpw_order_of_pair(enum tcpw_order ours,
 	return ours == theirs ? ours : TCPW_BIG;
 }
 
+/* Of a little-endian number the machine's, and the other way round. */
+static inline __u64 tcpw_little(__u64 value)
+{
+	return __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__ ? __builtin_bswap64(value)
+						      : value;
+}
+
+/* Of @n bytes, 1 to 8, that need not be aligned. */
 static inline __u64 tcpw_get(const __u8 *b, unsigned int n,
 			     enum tcpw_order order)
 {
 	__u64 value = 0;
-	unsigned int i;
 
-	for (i = 0; i < n; i++)
-		value = value << 8 | b[order == TCPW_BIG ? i : n - 1 - i];
-	return value;
+	__builtin_memcpy(&value, b, n);
+	value = tcpw_little(value);
+	return order == TCPW_BIG ? __builtin_bswap64(value) >> (64 - 8 * n)
+				 : value;
 }
 
 static inline void tcpw_put(__u8 *b, unsigned int n, enum tcpw_order order,
 			    __u64 value)
 {
-	unsigned int i;
-
-	for (i = 0; i < n; i++) {
-		b[order == TCPW_BIG ? n - 1 - i : i] = value & 0xff;
-		value >>= 8;
-	}
+	if (order == TCPW_BIG)
+		value = __builtin_bswap64(value << (64 - 8 * n));
+	value = tcpw_little(value);
+	__builtin_memcpy(b, &value, n);
 }
 
 #endif
