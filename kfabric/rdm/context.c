@@ -71,14 +71,18 @@ static struct kfir_op *kfir_lent_send(struct kfir_ctx *ctx)
 	return NULL;
 }
 
-/* The peer takes nothing more: what is under way to it ends with the connection. */
+/*
+ * The peer takes nothing more: what is under way to it ends with the connection. What
+ * has begun on another one stays as it is: it is sent from memory of its operation.
+ */
 static void kfir_end_lent(struct kfir_ctx *ctx, struct kfir_conn *conn)
 {
 	struct kfir_op *op;
 
 	spin_lock_irq(&ctx->post.lock);
 	list_for_each_entry(op, &ctx->sends, send.node)
-		kfi_send_revoke(&op->send);
+		if (op->conn == conn)
+			kfi_send_revoke(&op->send);
 	spin_unlock_irq(&ctx->post.lock);
 	kfir_conn_break(conn, ECONNABORTED);
 	kfir_conn_end(conn);

@@ -109,7 +109,10 @@ static bool kfir_is_late(const struct kfir_op *op, const struct kfir_conn *conn)
 		time_after_eq(jiffies, conn->moved + msecs_to_jiffies(ms)));
 }
 
-/* End the sends that were canceled or are late; nothing of them was sent. */
+/*
+ * End the sends that were canceled or are late, and of which nothing was sent; what is
+ * in the middle of one ends with its connection.
+ */
 void kfir_peer_check(struct kfir_peer *peer)
 {
 	struct kfir_conn *conn = peer->conn;
@@ -120,7 +123,10 @@ void kfir_peer_check(struct kfir_peer *peer)
 
 	list_for_each_entry_safe(op, next, &peer->sends, base.node) {
 		if (kfi_send_is_canceled(&op->send)) {
-			kfir_finish(op, ECANCELED, 0);
+			if (op->pieces)
+				kfir_conn_break(conn, ECONNABORTED);
+			else
+				kfir_finish(op, ECANCELED, 0);
 		} else if (!kfir_is_late(op, conn)) {
 			continue;
 		} else if (op->pieces) {
