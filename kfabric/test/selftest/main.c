@@ -134,6 +134,7 @@ static const struct st_group st_rdm_groups[] = {
 	{ "grant", st_test_rdm_grant, .layer = true },
 	{ "idle", st_test_rdm_idle, true, true },
 	{ "removal", st_test_rdm_removal, true, true },
+	{ "settle", st_test_rdm_settle, true, true },
 	{ "alloc", st_test_rdm_alloc, true },
 	{ "atomic_lost", st_test_rdm_atomic_lost, true, true },
 	{ "remote", st_test_remote, true },

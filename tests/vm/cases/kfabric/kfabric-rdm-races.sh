@@ -30,6 +30,14 @@ selftest provider="rdm;loop" only=scalable
 check "it was read late" probed_above loop_engine 100
 probe clear
 
+# A context that closes is the first to see that a connection is over: what has come back
+# from it and whoever else would end it are late.
+probe sleep kfir_engine 100
+probe delay kfir_inner_done 20
+selftest provider="rdm;loop" only=settle
+check "the work was late" probed_above kfir_engine 10
+probe clear
+
 # 40 messages wait when 40 others come: to look at each of them for each of these
 # would be 1600.
 probe count kfir_receive
