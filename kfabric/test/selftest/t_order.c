@@ -22,6 +22,7 @@
 #define AT_RMA	0
 #define AT_RECV BIG
 #define AT_FLAG (2 * BIG)
+#define AT_END	(AT_FLAG + PAGE_SIZE) /* devices may map no more than 1 MiB */
 
 struct order_test {
 	struct st *st;
@@ -87,7 +88,7 @@ static bool st_order_open(struct order_test *o, struct st *st)
 	    !CHECK_EQ(st, st_pair_open(&o->p, st, &opts), 0,
 		      "a pair connects for orders"))
 		return false;
-	buf = fi_buf_linear(o->remote, ST_ARENA_LEN);
+	buf = fi_buf_linear(o->remote, AT_END);
 	ret = st_mr_open(&o->p, &buf, FI_REMOTE_READ | FI_REMOTE_WRITE, &o->mr);
 	return CHECK_EQ(st, ret, 0, "a region opens for orders");
 }
