@@ -24,6 +24,7 @@ static void st_rogue_close_ep(struct st_rogue *x)
 	x->cq = NULL;
 }
 
+/* It may be opened again. */
 void st_rogue_close(struct st_rogue *x)
 {
 	st_rogue_close_ep(x);
@@ -36,6 +37,7 @@ void st_rogue_close(struct st_rogue *x)
 	if (x->fabric)
 		fi_close(&x->fabric->fid);
 	fi_freeinfo(x->info);
+	memset(x, 0, sizeof(*x));
 }
 
 int st_rogue_ask(struct st *st, u16 port, u64 flags, struct fi_info **info)

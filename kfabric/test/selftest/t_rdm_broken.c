@@ -159,8 +159,6 @@ static void st_broken_part(struct rdm_broken *b)
 {
 	st_rogue_close(&b->x);
 	st_rogue_close(&b->next);
-	memset(&b->x, 0, sizeof(b->x));
-	memset(&b->next, 0, sizeof(b->next));
 }
 
 /* ---- a write ------------------------------------------------------------ */

@@ -69,8 +69,6 @@ static void st_settle_part(struct rdm_settle *m)
 {
 	st_rogue_close(&m->gone);
 	st_rogue_close(&m->slow);
-	memset(&m->gone, 0, sizeof(m->gone));
-	memset(&m->slow, 0, sizeof(m->slow));
 }
 
 static int st_settle_post(struct rdm_settle *m, int ctx, struct st_op *op,
