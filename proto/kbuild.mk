@@ -3,14 +3,14 @@
 # $(kfb-proto-objs) with its path to the module that links proto.
 kfb-proto-objs := \
 	kfb_auth.o \
-	kfb_codec.o \
-	kfb_codec_private.o \
-	kfb_codec_reply.o \
-	kfb_codec_request.o \
+	codec/kfb_codec.o \
+	codec/kfb_codec_private.o \
+	codec/kfb_codec_reply.o \
+	codec/kfb_codec_request.o \
 	kfb_err.o \
 	kfb_evicted.o \
 	kfb_medium.o \
-	kfb_ops.o \
+	codec/kfb_ops.o \
 	kfb_path.o \
 	kfb_rate.o \
 	kfb_scheme.o \

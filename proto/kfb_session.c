@@ -5,7 +5,7 @@
  * Context: any.
  */
 #include <linux/errno.h>
-#include "kfb_ops.h"
+#include "codec/kfb_ops.h"
 #include "kfb_session.h"
 
 #define CLIENT KFB_ROLE_CLIENT

@@ -15,7 +15,7 @@
 #define KFB_SESSION_H
 
 #include <linux/types.h>
-#include "kfb_codec.h"
+#include "codec/kfb_codec.h"
 
 /* Bits, so that a move can be for both. */
 enum kfb_role {

@@ -6,7 +6,7 @@
  */
 #include <linux/errno.h>
 #include <linux/string.h>
-#include "kfb_ops.h"
+#include "codec/kfb_ops.h"
 #include "kfb_slot.h"
 
 /* Half of all sequence numbers lie behind the last one. */

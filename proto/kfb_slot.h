@@ -19,7 +19,7 @@
 #define KFB_SLOT_H
 
 #include <linux/types.h>
-#include "kfb_codec.h"
+#include "codec/kfb_codec.h"
 
 /**
  * struct kfb_credits - requests that one side may still send on a queue

@@ -9,7 +9,7 @@
 #include "brickd/session/sessions.h"
 #include "brickd/session/usage.h"
 #include "brickd/storage/storage.h"
-#include "proto/kfb_ops.h"
+#include "proto/codec/kfb_ops.h"
 
 /* What all sessions of one client have. */
 struct holder {

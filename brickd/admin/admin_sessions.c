@@ -9,7 +9,7 @@
 #include "brickd/admin/admin_put.h"
 #include "brickd/admin/view.h"
 #include "brickd/session/sessions.h"
-#include "proto/kfb_ops.h"
+#include "proto/codec/kfb_ops.h"
 
 /* The sessions with the smallest ids above @after, sorted. */
 struct page {

@@ -7,7 +7,7 @@
 #include "brickd/admin/gauges.h"
 #include "brickd/admin/view.h"
 #include "brickd/base/util.h"
-#include "proto/kfb_ops.h"
+#include "proto/codec/kfb_ops.h"
 #include "proto/kfb_session.h"
 
 /* ---- labels ---- */

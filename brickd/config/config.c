@@ -14,7 +14,7 @@
 #include "brickd/base/util.h"
 #include "common/ini_lines.h"
 #include "kfabric/user/stcp.h"
-#include "proto/kfb_codec.h"
+#include "proto/codec/kfb_codec.h"
 #include "proto/kfb_text.h"
 
 #define SECONDS_MS  1000

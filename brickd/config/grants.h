@@ -14,7 +14,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "proto/kfb_codec.h"
+#include "proto/codec/kfb_codec.h"
 
 /* Blocks [first, end). */
 struct brick_span {

@@ -20,7 +20,7 @@
 #include "brickd/net/bell.h"
 #include "brickd/net/fabric.h"
 #include "kfabric/user/stcp.h"
-#include "proto/kfb_codec.h"
+#include "proto/codec/kfb_codec.h"
 #include "proto/kfb_session.h"
 #include "proto/kfb_slot.h"
 

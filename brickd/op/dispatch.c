@@ -8,7 +8,7 @@
 #include "brickd/op/handlers.h"
 #include "brickd/op/op.h"
 #include "brickd/session/session.h"
-#include "proto/kfb_ops.h"
+#include "proto/codec/kfb_ops.h"
 
 static const brick_op_fn handlers[KFB_OP_LAST + 1] = {
 	[KFB_OP_AUTH] = brick_op_auth,

@@ -12,7 +12,7 @@
 #include "brickd/session/event.h"
 #include "brickd/session/session.h"
 #include "brickd/session/usage.h"
-#include "proto/kfb_ops.h"
+#include "proto/codec/kfb_ops.h"
 
 /*
  * The body of a reply is larger than all else of an op. Where a reply has none

@@ -11,7 +11,7 @@
 #include "brickd/base/util.h"
 #include "brickd/net/conn.h"
 #include "brickd/session/session.h"
-#include "proto/kfb_ops.h"
+#include "proto/codec/kfb_ops.h"
 
 static void send_status(struct brick_queue *q, struct kfb_reply *reply,
 			const struct kfb_request *req, enum kfb_status status)

@@ -29,7 +29,7 @@
 #include "brickd/storage/storage.h"
 #include "brickd/store/store.h"
 #include "brickd/tier/tier.h"
-#include "proto/kfb_codec.h"
+#include "proto/codec/kfb_codec.h"
 #include "proto/kfb_err.h"
 
 struct brick_counters;

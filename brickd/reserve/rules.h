@@ -14,7 +14,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "proto/kfb_codec.h"
+#include "proto/codec/kfb_codec.h"
 #include "proto/kfb_err.h"
 
 /**

@@ -23,7 +23,7 @@
 #include "brickd/session/fences.h"
 #include "brickd/session/lease.h"
 #include "brickd/storage/flush.h"
-#include "proto/kfb_codec.h"
+#include "proto/codec/kfb_codec.h"
 #include "proto/kfb_err.h"
 #include "proto/kfb_rate.h"
 #include "proto/kfb_session.h"

@@ -6,7 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "initiator/brickctl/brickctl.h"
+#include "initiator/brickctl/base/brickctl.h"
 
 const struct ctl_command *const ctl_commands[] = {
 	&ctl_cmd_keygen,   &ctl_cmd_format,   &ctl_cmd_check,

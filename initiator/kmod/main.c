@@ -7,8 +7,8 @@
  */
 #include <linux/module.h>
 
-#include "disks.h"
-#include "requests.h"
+#include "attach/attach.h"
+#include "io/requests.h"
 
 static int __init kfbk_module_init(void)
 {

@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "internal.h"
-#include "kfb_ops.h"
+#include "codec/kfb_ops.h"
 
 int kfbl_wait_live(struct kfbrick *k)
 {

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Which file of a folder may call which: down the table of its page.
 
-A page has a table of the folder's files, from the top down. What a file takes of
+A page has a table of the files of a folder and of those below it, from the top down. What a file takes of
 another one, a function or an object, belongs to a file further down; each source
 stands in the table once.
 """
@@ -24,7 +24,7 @@ def order(page, heading):
     """The files of the table below a heading, from the top down."""
     table = re.search(r"(?:^\|.*\n)+", page.split(heading, 1)[1], re.M).group()
     return [name for row in table.splitlines()
-            for name in re.findall(r"`(\w+\.c)`", row.split("|")[1])]
+            for name in re.findall(r"`([\w/]+\.c)`", row.split("|")[1])]
 
 
 def defined(text):
@@ -55,5 +55,5 @@ def faults(files, listed):
 
 
 def sources(folder, top=TOP):
-    return {path.name: path.read_text(encoding="utf-8")
-            for path in sorted((top / folder).glob("*.c"))}
+    return {str(path.relative_to(top / folder)): path.read_text(encoding="utf-8")
+            for path in sorted((top / folder).rglob("*.c"))}

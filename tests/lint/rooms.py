@@ -76,6 +76,8 @@ TREES = (
         {"session/session", "session/sessions"},
     )),
     Tree("initiator/core"),
+    Tree("initiator/kmod"),
+    Tree("initiator/brickctl", faces=("base",)),
     Tree("kfabric", shelves=("test",), faces=("include",)),
 )
 

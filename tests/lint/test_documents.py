@@ -107,7 +107,7 @@ class Documents(unittest.TestCase):
         self.finds(rule, BRICKD, "*brickd grow* _PATH_ [", "*brickd* _PATH_ [", "SYNOPSIS")
         self.finds(rule, "docs/man/powerfail-verify.8.scd", "*--page-cache*\n",
                    "*--cache*\n", "--page-cache is not there", "no --cache")
-        self.finds(rule, "initiator/brickctl/cmd/cmd_attach.c", '{ "thin", 0,', '{ "none", 0,',
+        self.finds(rule, "initiator/brickctl/disk/cmd_attach.c", '{ "thin", 0,', '{ "none", 0,',
                    "--none is not there", "no --thin")
 
     def test_usages(self):

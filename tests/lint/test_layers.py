@@ -56,7 +56,7 @@ class Layers(unittest.TestCase):
             text = (layers.TOP / page).read_text(encoding="utf-8")
             files = layers.sources(folder)
             self.assertEqual(list(layers.faults(files, layers.order(text, heading))), [])
-            self.assertTrue(all(layers.defined(files[name]) for name in ("device.c", "disk.c")))
+            self.assertTrue(all(layers.defined(files[name]) for name in ("device/device.c", "disk/disk.c")))
 
     def test_calls_that_run_down(self):
         self.assertEqual(self.found(), [])

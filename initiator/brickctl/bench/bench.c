@@ -9,7 +9,7 @@
 #include <inttypes.h>
 #include <string.h>
 
-#include "initiator/brickctl/clock.h"
+#include "initiator/brickctl/base/clock.h"
 
 #define TIMEOUT_DEFAULT_MS 10000
 /* How long a wait may last before the stop flag is looked at. */

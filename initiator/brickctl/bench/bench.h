@@ -5,7 +5,7 @@
 #ifndef BRICKCTL_BENCH_H
 #define BRICKCTL_BENCH_H
 
-#include "initiator/brickctl/brickctl.h"
+#include "initiator/brickctl/base/brickctl.h"
 
 /* What the queue of a connection holds. */
 #define CTL_BENCH_DEPTH_MAX 64

@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "initiator/brickctl/bench/bench.h"
-#include "initiator/brickctl/clock.h"
+#include "initiator/brickctl/base/clock.h"
 
 #define BAR_COLUMNS 50
 #define PER_MB	    1e6

@@ -15,7 +15,7 @@
 #include <unistd.h>
 
 #include "initiator/brickctl/bench/bench.h"
-#include "initiator/brickctl/clock.h"
+#include "initiator/brickctl/base/clock.h"
 
 #define SIZE_DEFAULT	 4096
 #define TIME_DEFAULT_S	 5

@@ -18,8 +18,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "initiator/brickctl/cmd/admin.h"
-#include "initiator/brickctl/cmd/attach.h"
+#include "initiator/brickctl/admin/admin.h"
+#include "initiator/brickctl/disk/attach.h"
 
 #define TIMEOUT_MS   2000
 #define EXTENTS_MAX  512

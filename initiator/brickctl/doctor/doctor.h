@@ -9,7 +9,7 @@
 #ifndef BRICKCTL_DOCTOR_H
 #define BRICKCTL_DOCTOR_H
 
-#include "initiator/brickctl/brickctl.h"
+#include "initiator/brickctl/base/brickctl.h"
 
 #define DOCTOR_PATH_BYTES 4096
 

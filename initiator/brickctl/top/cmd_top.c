@@ -7,8 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "initiator/brickctl/clock.h"
-#include "initiator/brickctl/terminal.h"
+#include "initiator/brickctl/base/clock.h"
+#include "initiator/brickctl/base/terminal.h"
 #include "initiator/brickctl/top/top.h"
 
 #define DELAY_DEFAULT_S 2

@@ -11,7 +11,7 @@
 #include <stdint.h>
 #include <stdio.h>
 
-#include "initiator/brickctl/cmd/admin.h"
+#include "initiator/brickctl/admin/admin.h"
 
 /* Buckets of a histogram; the brick has fewer. */
 #define TOP_BUCKETS_MAX 32

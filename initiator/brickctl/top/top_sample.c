@@ -4,7 +4,7 @@
  */
 #include <string.h>
 
-#include "initiator/brickctl/clock.h"
+#include "initiator/brickctl/base/clock.h"
 #include "initiator/brickctl/top/top.h"
 
 static struct json_object *samples_of(struct json_object *stats,

@@ -14,7 +14,7 @@
 #define KFB_BLOCKMAP_H
 
 #include <linux/types.h>
-#include "kfb_codec.h"
+#include "codec/kfb_codec.h"
 
 /**
  * struct kfb_blockmap_entry - one handle of one mapping

@@ -9,7 +9,7 @@
 #define KFB_LIST_H
 
 #include <linux/types.h>
-#include "kfb_codec.h"
+#include "codec/kfb_codec.h"
 
 /**
  * kfb_list_check - is a page what was asked for?

@@ -13,7 +13,7 @@
 #define KFB_DIRTY_H
 
 #include <linux/types.h>
-#include "kfb_codec.h"
+#include "codec/kfb_codec.h"
 
 /* As many as one FLUSH message carries. */
 #define KFB_DIRTY_MAX KFB_FLUSH_RANGES_MAX

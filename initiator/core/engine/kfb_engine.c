@@ -7,7 +7,7 @@
 #include "engine/kfb_engine_priv.h"
 #include "kfb_err.h"
 #include "kfb_feature.h"
-#include "kfb_ops.h"
+#include "codec/kfb_ops.h"
 
 static __u16 kfb_engine_call_index(__u16 op, const struct kfb_cookie *cookie)
 {

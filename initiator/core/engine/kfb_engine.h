@@ -30,7 +30,7 @@
 
 #include <linux/types.h>
 #include "kfb_auth.h"
-#include "kfb_codec.h"
+#include "codec/kfb_codec.h"
 #include "kfb_session.h"
 #include "kfb_slot.h"
 #include "kfb_time.h"

@@ -6,7 +6,7 @@
  * Context: process; waits for the brick.
  */
 #include "blocks/kfb_list.h"
-#include "../link.h"
+#include "../device/calls.h"
 #include "mappings.h"
 
 /* Note what is allocated; another try to grow finds what the last one did. */

@@ -12,9 +12,9 @@
  */
 #include <linux/sched/mm.h>
 
-#include "../link.h"
+#include "../device/calls.h"
 #include "mappings.h"
-#include "../trace.h"
+#include "../device/trace.h"
 
 static blk_status_t kfbk_status_of(int error)
 {

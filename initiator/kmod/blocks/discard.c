@@ -25,9 +25,9 @@
  */
 #include <linux/rcupdate.h>
 
-#include "../link.h"
+#include "../device/calls.h"
 #include "mappings.h"
-#include "../requests.h"
+#include "../io/requests.h"
 
 /* Between two looks whether the session is there again. */
 #define PAUSE_MS 50

@@ -31,8 +31,8 @@
 
 #include "kfb_initiator_retain.h"
 #include "mappings.h"
-#include "../requests.h"
-#include "../trace.h"
+#include "../io/requests.h"
+#include "../device/trace.h"
 
 /* Mappings that go together: one in so many of the cache, and at most these. */
 #define LEAVING_SHARE 8

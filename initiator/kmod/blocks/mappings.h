@@ -6,7 +6,7 @@
 #ifndef KFBRICK_MAPPINGS_H
 #define KFBRICK_MAPPINGS_H
 
-#include "../device.h"
+#include "../device/device.h"
 
 /* maps.c */
 int kfbk_maps_init(struct kfbk_device *dev);

@@ -17,9 +17,9 @@
 
 #include "blocks/kfb_list.h"
 #include "kfb_err.h"
-#include "../link.h"
+#include "../device/calls.h"
 #include "mappings.h"
-#include "../trace.h"
+#include "../device/trace.h"
 
 /* Between tries of a MAP that the brick refuses for now. */
 #define PAUSE_MIN_MS 10

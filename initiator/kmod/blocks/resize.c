@@ -21,7 +21,7 @@
 #include <linux/rcupdate.h>
 #include <linux/slab.h>
 
-#include "../disks.h"
+#include "../disk/disks.h"
 #include "mappings.h"
 
 /* Put a larger table in the place of the old one while nothing is done to it. */

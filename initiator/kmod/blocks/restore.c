@@ -14,7 +14,7 @@
 #include <linux/sched/mm.h>
 
 #include "mappings.h"
-#include "../trace.h"
+#include "../device/trace.h"
 
 /*
  * The end of a run of blocks in one state that are mapped, or where it begins.

@@ -9,7 +9,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "proto/kfb_codec.h"
+#include "proto/codec/kfb_codec.h"
 #include "raw_client.h"
 
 /* Who the tests are; filled from the command line. */

@@ -10,7 +10,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "initiator/brickctl/brickctl.h"
+#include "initiator/brickctl/base/brickctl.h"
 #include "kfb_text.h"
 
 #define WHY_BYTES      256

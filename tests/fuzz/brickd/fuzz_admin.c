@@ -15,7 +15,7 @@
 
 #include "brickd/admin/admin_line.h"
 #include "brickd/admin/admin_request.h"
-#include "proto/kfb_codec.h"
+#include "proto/codec/kfb_codec.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

@@ -12,7 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "kfb_codec.h"
+#include "codec/kfb_codec.h"
 
 enum kind {
 	KIND_HELLO,

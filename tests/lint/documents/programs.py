@@ -99,7 +99,7 @@ class Programs:
     @functools.cached_property
     def brickctl(self):
         """sub-command, "" for those of all: its own options"""
-        found = {"": self.ctl_table("initiator/brickctl/options.c", "ctl_globals")}
+        found = {"": self.ctl_table("initiator/brickctl/base/options.c", "ctl_globals")}
         for path in self.tree.matching("initiator/brickctl/*/cmd_*.c"):
             text = self.tree.text(path)
             for body in re.findall(r"^const struct ctl_command ctl_cmd_\w+ = \{(.*?)^\};",

@@ -286,7 +286,7 @@ def settings(book):
             set(re.findall(r'strcmp\(name, "([\w-]+)"', client)),
         "docs/man/brickctl.conf.5.scd":
             set(re.findall(r'\{ "([\w-]+)", set_\w+ \}',
-                           book.tree.text("initiator/brickctl/config.c"))),
+                           book.tree.text("initiator/brickctl/base/config.c"))),
     }
     for page, names in known.items():
         said = set(re.findall(r"^(?:\|  )?\*([a-z-]+)\*(?: = |$)", book.tree.text(page), re.M))

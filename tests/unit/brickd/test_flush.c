@@ -16,7 +16,7 @@
 #include "brickd/storage/flush.h"
 #include "brickd/storage/storage.h"
 #include "flush_rig.h"
-#include "proto/kfb_codec.h"
+#include "proto/codec/kfb_codec.h"
 
 static struct brick_storage storage;
 static uint64_t n_flushed, n_drained;

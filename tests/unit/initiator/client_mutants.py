@@ -25,14 +25,14 @@ KMOD = "initiator/kmod"
 CLIENT_MUTANTS = {
     # What the disks of one machine have.
     "disks-that-map-all-are-the-bricks-to-tell-apart": Mutant(
-        "claims", "claims.c", "else if (kfbk_claims_is_over(other) ||",
+        "claims", "disk/claims.c", "else if (kfbk_claims_is_over(other) ||",
         "else if (kfbk_claims_is_over(other) || other->core.client.state == KFB_CLIENT_LIVE ||",
         CLAIMS, folder=KMOD),
     "what-a-disk-could-not-have-stays-its-own": Mutant(
-        "claims", "claims.c", "\tdev->n_claimed = n_blocks;\n\tmutex_unlock",
+        "claims", "disk/claims.c", "\tdev->n_claimed = n_blocks;\n\tmutex_unlock",
         "\t(void)n_blocks;\n\tmutex_unlock", CLAIMS, folder=KMOD),
     "what-a-disk-has-kept-is-others": Mutant(
-        "claims", "claims.c", "max(dev->n_claimed, n_blocks)", "n_blocks", CLAIMS, folder=KMOD),
+        "claims", "disk/claims.c", "max(dev->n_claimed, n_blocks)", "n_blocks", CLAIMS, folder=KMOD),
     # What a disk may do whose blocks other hosts write.
     "a-session-that-was-never-live-is": Mutant(
         "queues", "session/kfb_client.c",
@@ -44,12 +44,12 @@ CLIENT_MUTANTS = {
         "sharing", "blocks/kfb_disk.c", "return KFB_MAP_RW | KFB_MAP_SHARED;",
         "return KFB_MAP_RW | KFB_MAP_EXCLUSIVE;", DISK, folder=CORE),
     "shared-disk-has-copies": Mutant(
-        "sharing", "options.c", "if (o->retain_mb && o->retain_mb != KFBK_RETAIN_AUTO)", "if (0)",
+        "sharing", "device/options.c", "if (o->retain_mb && o->retain_mb != KFBK_RETAIN_AUTO)", "if (0)",
         OPTIONS, folder=KMOD),
     "shared-disk-is-thin": Mutant(
-        "sharing", "options.c", "\tif (o->thin)\n", "\tif (0)\n", OPTIONS, folder=KMOD),
+        "sharing", "device/options.c", "\tif (o->thin)\n", "\tif (0)\n", OPTIONS, folder=KMOD),
     "shared-disk-of-nobody": Mutant(
-        "sharing", "options.c",
+        "sharing", "device/options.c",
         "\tif (!(o->given & BIT(OPT_CLIENT)))\n\t\treturn \"shared needs",
         "\tif (0)\n\t\treturn \"shared needs", OPTIONS, folder=KMOD),
     # How much it may move.

@@ -6,7 +6,7 @@
 #ifndef KFB_TEST_SAMPLES_H
 #define KFB_TEST_SAMPLES_H
 
-#include "kfb_codec.h"
+#include "codec/kfb_codec.h"
 
 enum sample_kind {
 	SAMPLE_HELLO,

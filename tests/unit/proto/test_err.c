@@ -12,7 +12,7 @@
 #include <string.h>
 #include <cmocka.h>
 
-#include "kfb_codec.h"
+#include "codec/kfb_codec.h"
 #include "kfb_err.h"
 #include "kfb_evicted.h"
 

@@ -9,8 +9,8 @@
 
 #include <cmocka.h>
 
-#include "kfb_codec.h"
-#include "kfb_ops.h"
+#include "codec/kfb_codec.h"
+#include "codec/kfb_ops.h"
 
 static void every_op_has_names(void **state)
 {

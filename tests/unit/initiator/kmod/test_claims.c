@@ -10,7 +10,7 @@
 #include <stdio.h>
 #include <cmocka.h>
 
-#include "initiator/kmod/disks.h"
+#include "initiator/kmod/disk/disks.h"
 
 #define DISKS 2
 #define SIZE  4 /* blocks; each begins where the one before it ends */

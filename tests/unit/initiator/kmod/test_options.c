@@ -11,7 +11,7 @@
 #include <linux/slab.h>
 #include <linux/string.h>
 
-#include "initiator/kmod/options.h"
+#include "initiator/kmod/device/options.h"
 
 #define BRICK  "attach,addr=10.0.0.1,provider=verbs,base=0x0,blocks=4"
 #define CLIENT ",client=a,key=kfbrick:a"

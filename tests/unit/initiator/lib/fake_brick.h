@@ -13,7 +13,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "kfb_codec.h"
+#include "codec/kfb_codec.h"
 
 #define FAKE_BLOCKS 8
 #define FAKE_BYTES  (FAKE_BLOCKS * KFB_BLOCK_BYTES)

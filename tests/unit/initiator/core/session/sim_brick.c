@@ -10,7 +10,7 @@
 #include <cmocka.h>
 
 #include "kfb_err.h"
-#include "kfb_ops.h"
+#include "codec/kfb_ops.h"
 #include "kfb_session.h"
 #include "sim_brick.h"
 #include "tests/unit/initiator/core/toy_hmac.h"

@@ -13,7 +13,7 @@
 #include <stdint.h>
 
 #include "kfb_auth.h"
-#include "kfb_codec.h"
+#include "codec/kfb_codec.h"
 #include "kfb_slot.h"
 
 #define SIM_SESSIONS 4

@@ -1,0 +1,280 @@
+// SPDX-License-Identifier: BSD-2-Clause
+/*
+ * Errors: what failed, where, why, and what to do next, for people or as JSON.
+ */
+#include <errno.h>
+#include <inttypes.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "initiator/brickctl/base/brickctl.h"
+#include "initiator/brickctl/base/progress.h"
+#include "kfb_evicted.h"
+
+#define MESSAGE_BYTES 1024
+#define NEXT_BYTES    256
+
+static void message_json(const struct ctl *ctl, int status, int error,
+			 const char *next, const char *message)
+{
+	struct json_object *outer = json_object_new_object();
+	struct json_object *inner = json_object_new_object();
+
+	if (ctl->command)
+		ctl_json_text(inner, "command", ctl->command->name);
+	ctl_json_text(inner, "message", message);
+	ctl_json_text(inner, "next", next);
+	if (error)
+		ctl_json_text(inner, "errno", strerrorname_np(-error));
+	ctl_json_count(inner, "exit", (uint64_t)status);
+	json_object_object_add(outer, "error", inner);
+	ctl_json_print_to(stderr, outer);
+}
+
+static int report_failure(struct ctl *ctl, int status, int error,
+			  const char *next, const char *message)
+{
+	if (ctl->catching) {
+		ctl->catching->error = error;
+		snprintf(ctl->catching->message, sizeof(ctl->catching->message),
+			 "%s", message);
+		snprintf(ctl->catching->next, sizeof(ctl->catching->next), "%s",
+			 next);
+		return status;
+	}
+	if (ctl->progress)
+		ctl_progress_hide(ctl->progress);
+	if (ctl->before_error)
+		ctl->before_error();
+	ctl->failed = true;
+	if (ctl->json)
+		message_json(ctl, status, error, next, message);
+	else
+		fprintf(stderr, "brickctl: %s%s%s; %s\n",
+			ctl->command ? ctl->command->name : "",
+			ctl->command ? ": " : "", message, next);
+	return status;
+}
+
+int ctl_fail(struct ctl *ctl, int status, int error, const char *next,
+	     const char *format, ...)
+{
+	char message[MESSAGE_BYTES];
+	va_list args;
+
+	va_start(args, format);
+	vsnprintf(message, sizeof(message), format, args);
+	va_end(args);
+	return report_failure(ctl, status, error, next, message);
+}
+
+int ctl_usage(struct ctl *ctl, const char *format, ...)
+{
+	char message[MESSAGE_BYTES];
+	char next[64];
+	va_list args;
+
+	va_start(args, format);
+	vsnprintf(message, sizeof(message), format, args);
+	va_end(args);
+	snprintf(next, sizeof(next), "see brickctl%s%s --help",
+		 ctl->command ? " " : "",
+		 ctl->command ? ctl->command->name : "");
+	return report_failure(ctl, CTL_USAGE, -EINVAL, next, message);
+}
+
+int ctl_no_memory(struct ctl *ctl)
+{
+	return ctl_fail(ctl, CTL_USAGE, -ENOMEM, "free some and try again",
+			"no memory");
+}
+
+bool ctl_is_unanswered(int error)
+{
+	return error == -ECONNABORTED || error == -ECONNRESET ||
+	       error == -ETIMEDOUT || error == -ENOTCONN;
+}
+
+static int failure_status_of(const struct ctl *ctl, int error)
+{
+	switch (error) {
+	case -ENOTCONN:
+		return ctl->under_way ? CTL_UNKNOWN : CTL_UNREACHED;
+	case -ECONNABORTED:
+	case -ECONNRESET:
+	case -ETIMEDOUT:
+		/* Asking again is harmless where nothing was to change. */
+		return ctl->command->changes ? CTL_UNKNOWN : CTL_UNREACHED;
+	default:
+		return CTL_REFUSED;
+	}
+}
+
+static const char *failure_next_of(int status, int error)
+{
+	if (status == CTL_UNKNOWN)
+		return "it may have happened or not: run brickctl list";
+	if (status == CTL_UNREACHED)
+		return "nothing has changed: see that the brick runs, then try again";
+	switch (error) {
+	case -EEXIST:
+		return "brickctl list shows what is allocated";
+	case -ENOENT:
+		return "brickctl list shows what is there";
+	case -EBUSY:
+		return "brickctl list mine shows the mappings of this client";
+	case -EACCES:
+		return "the brick's configuration grants each client its ranges";
+	case -ENOSPC:
+	case -EDQUOT:
+		return "brickctl info shows the free space, the quota and the limits";
+	case -EAGAIN:
+		return "try again later";
+	case -ESTALE:
+		return "brickctl list mine shows the mappings that live";
+	case -EIO:
+		return "the brick's log says more";
+	default:
+		return "the brick's log may say more";
+	}
+}
+
+/*
+ * The brick lets go of what a client has mapped when its lease is over: who has
+ * just lost it, or finds it with another, is told when that is.
+ */
+static const char *next_with_lease(const struct ctl *ctl, int status, int error,
+				   char text[NEXT_BYTES])
+{
+	const char *next = failure_next_of(status, error);
+	uint32_t s = ctl->k ? (kfbrick_lease_ms(ctl->k) + 999) / 1000 : 0;
+
+	if (s && status == CTL_UNKNOWN && ctl->under_way)
+		snprintf(text, NEXT_BYTES,
+			 "%s; what it had mapped stays so for up to %" PRIu32
+			 " s",
+			 next, s);
+	else
+		return next;
+	return text;
+}
+
+void ctl_note_evicted(struct ctl *ctl, const struct kfbrick_event *event)
+{
+	if (event->cause == KFBRICK_EVICTED_ORDER)
+		ctl_note(ctl,
+			 "evicted: user %" PRIu32
+			 " of the brick's machine has ended this session",
+			 event->uid);
+	else
+		ctl_note(ctl, "evicted: %s", kfb_evicted_text(event->cause));
+}
+
+/* The library's words say why a client was evicted, but not by whom. */
+static void tell_eviction(struct ctl *ctl)
+{
+	struct kfbrick_event event = { .size = sizeof(event) };
+
+	while (ctl->k && kfbrick_next_event(ctl->k, &event) > 0) {
+		if (event.kind == KFBRICK_EVENT_EVICTED)
+			ctl_note_evicted(ctl, &event);
+	}
+}
+
+/* The library usually names what it was about; then it need not be said. */
+int ctl_fail_why(struct ctl *ctl, int status, int error, const char *next,
+		 const char *what, const char *why)
+{
+	bool named = strstr(why, what) != NULL;
+	/* Its sentences end in "; what to do", and ours know the commands. */
+	const char *semicolon = strstr(why, "; ");
+	size_t len = semicolon ? (size_t)(semicolon - why) : strlen(why);
+
+	tell_eviction(ctl);
+	return ctl_fail(ctl, status, error, next, "%s%s%.*s", named ? "" : what,
+			named ? "" : ": ", (int)len, why);
+}
+
+int ctl_fail_call(struct ctl *ctl, int error, const char *format, ...)
+{
+	const char *why = kfbrick_error(ctl->k);
+	int status = failure_status_of(ctl, error);
+	char what[MESSAGE_BYTES];
+	char next[NEXT_BYTES];
+	va_list args;
+
+	va_start(args, format);
+	vsnprintf(what, sizeof(what), format, args);
+	va_end(args);
+	return ctl_fail_why(ctl, status, error,
+			    next_with_lease(ctl, status, error, next), what,
+			    *why ? why : strerror(-error));
+}
+
+int ctl_fail_as(struct ctl *ctl, int status, int error, const char *next,
+		const char *what)
+{
+	const char *why = kfbrick_error(ctl->k);
+
+	return ctl_fail_why(ctl, status, error, next, what,
+			    *why ? why : strerror(-error));
+}
+
+int ctl_fail_silence(struct ctl *ctl, int timeout_ms, const char *format, ...)
+{
+	int status = failure_status_of(ctl, -ETIMEDOUT);
+	char what[MESSAGE_BYTES];
+	char next[NEXT_BYTES];
+	va_list args;
+
+	va_start(args, format);
+	vsnprintf(what, sizeof(what), format, args);
+	va_end(args);
+	return ctl_fail(ctl, status, -ETIMEDOUT,
+			next_with_lease(ctl, status, -ETIMEDOUT, next),
+			"%s: nothing has moved within %d ms", what, timeout_ms);
+}
+
+int ctl_fail_completion(struct ctl *ctl, int error, const char *format, ...)
+{
+	const char *why = strerror(-error);
+	int status = failure_status_of(ctl, error);
+	char what[MESSAGE_BYTES];
+	char next[NEXT_BYTES];
+	va_list args;
+
+	/* What the library said last need not be about this operation. */
+	if (error == -ECONNRESET && *kfbrick_error(ctl->k))
+		why = kfbrick_error(ctl->k);
+	else if (error == -ECONNABORTED)
+		why = "three connections in a row died with it in flight";
+	va_start(args, format);
+	vsnprintf(what, sizeof(what), format, args);
+	va_end(args);
+	return ctl_fail_why(ctl, status, error,
+			    next_with_lease(ctl, status, error, next), what,
+			    why);
+}
+
+void ctl_note(struct ctl *ctl, const char *format, ...)
+{
+	char message[MESSAGE_BYTES];
+	struct json_object *object;
+	va_list args;
+
+	va_start(args, format);
+	vsnprintf(message, sizeof(message), format, args);
+	va_end(args);
+	if (ctl->progress)
+		ctl_progress_hide(ctl->progress);
+	if (!ctl->json) {
+		fprintf(stderr, "brickctl: %s: %s\n", ctl->command->name,
+			message);
+		return;
+	}
+	object = json_object_new_object();
+	ctl_json_text(object, "note", message);
+	ctl_json_print_to(stderr, object);
+}

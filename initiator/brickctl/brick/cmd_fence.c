@@ -1,0 +1,102 @@
+// SPDX-License-Identifier: BSD-2-Clause
+/*
+ * brickctl fence and admit: keep a client out of a brick, and let it in again.
+ */
+#include <errno.h>
+#include <stdio.h>
+
+#include "initiator/brickctl/base/brickctl.h"
+
+/* Asking again is harmless, also when the answer to the first time was lost. */
+static int fail_fence(struct ctl *ctl, int err, const char *client)
+{
+	if (ctl_is_unanswered(err))
+		return ctl_fail_as(ctl, CTL_UNKNOWN, err,
+				   "it may have happened or not: say it again",
+				   client);
+	switch (err) {
+	case -ENOENT:
+		return ctl_fail_as(ctl, CTL_REFUSED, err,
+				   "brickctl clients shows those it knows",
+				   client);
+	case -EACCES:
+		return ctl_fail_as(
+			ctl, CTL_REFUSED, err,
+			"role = fencer in its section of brickd.conf "
+			"gives it that",
+			client);
+	case -EOPNOTSUPP:
+		return ctl_fail_as(
+			ctl, CTL_REFUSED, err,
+			"fences = PATH in brickd.conf names the file "
+			"that it keeps them in, from version 0.2 on",
+			client);
+	default:
+		return ctl_fail_call(ctl, err, "%s", client);
+	}
+}
+
+static int change_client(struct ctl *ctl, const char *client,
+			 int (*call)(struct kfbrick *k, const char *client),
+			 const char *done)
+{
+	struct json_object *object;
+	int status, err;
+
+	status = ctl_connect(ctl);
+	if (status)
+		return status;
+	err = call(ctl->k, client);
+	if (err)
+		return fail_fence(ctl, err, client);
+	if (!ctl->json) {
+		printf("%s %s\n", client, done);
+		return CTL_DONE;
+	}
+	object = json_object_new_object();
+	ctl_json_text(object, done, client);
+	ctl_json_print(object);
+	return CTL_DONE;
+}
+
+static int run_fence(struct ctl *ctl, const struct ctl_args *args)
+{
+	return change_client(ctl, args->words[0], kfbrick_fence, "fenced");
+}
+
+static int run_admit(struct ctl *ctl, const struct ctl_args *args)
+{
+	return change_client(ctl, args->words[0], kfbrick_admit, "admitted");
+}
+
+const struct ctl_command ctl_cmd_fence = {
+	.name = "fence",
+	.synopsis = "CLIENT",
+	.summary = "Ends a client's sessions with a brick and keeps it out",
+	.details =
+		"When it says so, nothing that the client has sent lands any more, and the client\n"
+		"gets no session until brickctl admit, also after a restart of the brick. Runs on\n"
+		"any machine: --client names a client to whom the brick's settings give the role\n"
+		"fencer. A client without a session is fenced as well.\n"
+		"\n"
+		"Example: brickctl --client watch --key-file watch.key fence host-7",
+	.words_min = 1,
+	.words_max = 1,
+	.changes = true,
+	.run = run_fence,
+};
+
+const struct ctl_command ctl_cmd_admit = {
+	.name = "admit",
+	.synopsis = "CLIENT",
+	.summary = "Lets in again a client that is kept out by fence",
+	.details =
+		"It does no harm to a client that is not fenced. --client names a client to whom\n"
+		"the brick's settings give the role fencer.\n"
+		"\n"
+		"Example: brickctl --client watch --key-file watch.key admit host-7",
+	.words_min = 1,
+	.words_max = 1,
+	.changes = true,
+	.run = run_admit,
+};

@@ -1,0 +1,87 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/*
+ * kfbrick: requests of the control protocol, and who waits for their answers.
+ */
+#include <linux/delay.h>
+
+#include "calls.h"
+
+/*
+ * A request that could not be had for reasons that pass: tries, and between. A brick
+ * that is stopping says so for seconds, until it ends the session.
+ */
+#define TRIES_MAX     20
+#define PAUSE_MS      50
+#define PAUSE_STOP_MS 500
+
+void kfbk_call_done(struct kfb_initiator *i, struct kfb_initiator_call *call)
+{
+	complete(&container_of(call, struct kfbk_call, core)->done);
+}
+
+int kfbk_call(struct kfbk_device *dev, struct kfbk_call *call)
+{
+	init_completion(&call->done);
+	kfbk_lock(dev);
+	kfb_initiator_call(&dev->core, &call->core);
+	kfbk_unlock(dev);
+	wait_for_completion(&call->done);
+	return call->core.outcome.error;
+}
+
+int kfbk_call_range(struct kfbk_device *dev, u16 op, u64 block, u64 n)
+{
+	struct kfbk_call call = {
+		.core.req = { .op = op,
+			      .u.range = { .va = kfbk_block_va(dev, block),
+					   .n_blocks = n } },
+	};
+
+	return kfbk_call(dev, &call);
+}
+
+/* A try may go better after the way back to the brick. */
+bool kfbk_range_may_pass(struct kfbk_device *dev, int error, int tries)
+{
+	if (READ_ONCE(dev->core.is_over) || tries >= TRIES_MAX)
+		return false;
+	switch (error) {
+	case -ECONNRESET:
+	case -ETIMEDOUT:
+	case -EAGAIN:
+		msleep(PAUSE_MS);
+		return true;
+	case -ESHUTDOWN:
+		if (kfbk_is_ending(dev))
+			return false;
+		msleep(PAUSE_STOP_MS);
+		return true;
+	default:
+		return false;
+	}
+}
+
+int kfbk_free_run(struct kfbk_device *dev, u64 first, u64 n)
+{
+	bool is_in_doubt = false;
+	int tries = 0;
+	int ret;
+	u64 i;
+
+	do {
+		ret = kfbk_call_range(dev, KFB_OP_FREE, first, n);
+		is_in_doubt |= ret == -ECONNRESET || ret == -ETIMEDOUT;
+		/* A try that was not answered may have freed them. */
+		if (ret == -ENOMEM && is_in_doubt)
+			ret = -EAGAIN;
+	} while (ret && kfbk_range_may_pass(dev, ret, tries++));
+	if (ret == -ENOENT)
+		ret = 0;
+	if (!ret || !is_in_doubt)
+		return ret;
+	kfbk_lock(dev);
+	for (i = first; i < first + n; i++)
+		dev->blocks[i].may_be_gone = true;
+	kfbk_unlock(dev);
+	return ret;
+}

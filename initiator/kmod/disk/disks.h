@@ -1,0 +1,54 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * kfbrick: the disk, which blocks it has, and what it says of itself.
+ */
+#ifndef KFBRICK_DISKS_H
+#define KFBRICK_DISKS_H
+
+#include "../device/device.h"
+
+/* reserve.c */
+extern const struct pr_ops kfbk_pr_ops;
+
+/* claims.c */
+
+/**
+ * kfbk_claim - see that no disk has the name, nor one of the same client the blocks
+ * @dev: the disk; its brick is known
+ * @n_blocks: of its range, from now on
+ *
+ * Context: process.
+ * Return: 0, or -EEXIST: there is one; dev->why has words.
+ */
+int kfbk_claim(struct kfbk_device *dev, u64 n_blocks);
+/* So many blocks are its own: it could not grow. Context: process. */
+void kfbk_claim_less(struct kfbk_device *dev, u64 n_blocks);
+/**
+ * kfbk_claim_again - as kfbk_claim(), for a disk whose session was over
+ * @dev: the disk; others see it again if this succeeds
+ * @why: gets words on failure
+ * @why_bytes: of it
+ *
+ * Context: process.
+ * Return: 0, or -EEXIST: another disk of the client has blocks of it, or had some
+ * meanwhile, which no birth shows.
+ */
+int kfbk_claim_again(struct kfbk_device *dev, char *why, size_t why_bytes);
+/* For each of these: it is back, or its session is over again. Context: process. */
+void kfbk_claim_settled(struct kfbk_device *dev);
+/* It goes, or never was. Context: process. */
+void kfbk_unclaim(struct kfbk_device *dev);
+
+/* disk.c */
+int kfbk_disk_add(struct kfbk_device *dev);
+void kfbk_disk_del(struct kfbk_device *dev);
+/* The disk, kept until kfbk_disk_put(); NULL: there is none. Context: any. */
+struct gendisk *kfbk_disk_get(struct kfbk_device *dev);
+void kfbk_disk_put(struct gendisk *disk);
+/* Tell user space of the state. Context: process, of the session work. */
+void kfbk_disk_event(struct kfbk_device *dev);
+
+/* sysfs.c */
+extern const struct attribute_group *kfbk_disk_groups[];
+
+#endif /* KFBRICK_DISKS_H */
