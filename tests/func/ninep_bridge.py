@@ -3,7 +3,7 @@
 """kfabric-9p-bridge and those who mean it no good: clients on tcp's wire, and a 9P server.
 
 The server is this test's own: it answers each request with a message of nothing, or
-does what may not be. What kernels do with the bridge is in tests/vm/cases/kfabric.
+does what may not be. What kernels do with the bridge is in tests/vm/cases/upper.
 """
 import os
 import pathlib

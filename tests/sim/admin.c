@@ -17,9 +17,9 @@
 #include "brickd/store/format/super.h"
 #include "brickd/store/offline/grow.h"
 #include "brickd/store/slow/slow.h"
-#include "client.h"
-#include "fabric.h"
-#include "memory.h"
+#include "user/client.h"
+#include "machine/fabric.h"
+#include "machine/memory.h"
 #include "oracle.h"
 #include "proto/kfb_wire.h"
 

@@ -21,8 +21,8 @@
 #include "brickd/platform/platform.h"
 #include "brickd/server.h"
 #include "brickd/store/store.h"
-#include "fabric.h"
-#include "memory.h"
+#include "machine/fabric.h"
+#include "machine/memory.h"
 #include "oracle.h"
 
 /* Of clients. */

@@ -4,7 +4,7 @@
 #define TESTS_SIM_BRICK_H
 
 #include "brickd/media/media.h"
-#include "host.h"
+#include "machine/host.h"
 #include "proto/kfb_rate.h"
 
 struct brick_config;

@@ -7,9 +7,9 @@
 #include <string.h>
 
 #include "coverage.h"
-#include "fabric.h"
+#include "machine/fabric.h"
 #include "faults_priv.h"
-#include "memory.h"
+#include "machine/memory.h"
 #include "scene.h"
 
 struct kfb_initiator;

@@ -2,7 +2,7 @@
 /* Which faults a world has, and what they wait for: see faults.h. */
 #include <string.h>
 
-#include "disk.h"
+#include "disk/disk.h"
 #include "faults_priv.h"
 #include "scene.h"
 

@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "coverage.h"
-#include "fabric.h"
+#include "machine/fabric.h"
 #include "proto/kfb_slot.h"
 
 /* How long everybody has to come to an end when no more faults happen. */

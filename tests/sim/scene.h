@@ -9,8 +9,8 @@
 #include <stdint.h>
 
 #include "brick.h"
-#include "client.h"
-#include "disk.h"
+#include "user/client.h"
+#include "disk/disk.h"
 #include "faults.h"
 
 /*

@@ -7,7 +7,7 @@
 #define TESTS_SIM_CELL_H
 
 #include "liars.h"
-#include "tests/sim/medium.h"
+#include "tests/sim/machine/medium.h"
 
 /* What must come of the cuts of a cell. */
 enum cell_must {

@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "proto/kfb_wire.h"
-#include "tests/sim/fabric.h"
+#include "tests/sim/machine/fabric.h"
 #include "trial.h"
 
 #define COLLECT_NS    (20 * SIM_MS)

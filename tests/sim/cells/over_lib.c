@@ -6,7 +6,7 @@
 
 #include "initiator/lib/internal.h"
 #include "kfbrick.h"
-#include "tests/sim/fabric.h"
+#include "tests/sim/machine/fabric.h"
 #include "trial.h"
 
 #define POLL_MS	      20

@@ -19,8 +19,8 @@
 
 #include "initiator/core/session/kfb_client.h"
 #include "proto/kfb_wire.h"
-#include "tests/sim/fabric.h"
-#include "tests/sim/link.h"
+#include "tests/sim/machine/fabric.h"
+#include "tests/sim/machine/link.h"
 #include "tests/sim/oracle.h"
 
 #define WRITE_WORDS_MIN 8

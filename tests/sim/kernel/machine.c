@@ -7,9 +7,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "tests/sim/memory.h"
+#include "tests/sim/machine/memory.h"
 #include "tests/sim/oracle.h"
-#include "tests/sim/process.h"
+#include "tests/sim/machine/process.h"
 
 /* A look at the clock takes so long. */
 #define LOOK_NS 30

@@ -9,7 +9,7 @@
 #include <sys/eventfd.h>
 #include <unistd.h>
 
-#include "tests/sim/fabric.h"
+#include "tests/sim/machine/fabric.h"
 
 int __wrap_stcp_choose_getinfo(uint32_t version, const char *node,
 			       const char *service, uint64_t flags,

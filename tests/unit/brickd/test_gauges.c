@@ -20,7 +20,7 @@
 #include "brickd/session/quarantine.h"
 #include "brickd/session/session.h"
 #include "brickd/session/sessions.h"
-#include "flush_rig.h"
+#include "storage/flush_rig.h"
 
 #define PLACE_BYTES 65536
 
