@@ -46,20 +46,23 @@ static inline size_t kfi_held_bytes(struct page *page, size_t offset)
 }
 
 /**
- * kfi_send_pages() - give pages to a socket, without a copy if that is allowed
+ * kfi_send_pages() - give pages to a socket, or a copy of what is in them
  * @sock: stream socket whose lock the caller holds
  * @page: first page
  * @offset: bytes into it, less than PAGE_SIZE
  * @len: bytes; may run on into the pages that follow physically
+ * @lend: the pages themselves, if they are such as a socket may have
  * @flags: MSG_*
  *
- * The bytes may be read until the peer has acknowledged them.
+ * Bytes that are lent may be read until the peer has acknowledged them, and when the
+ * connection ends before, until sk_wmem_alloc_get() is 0.
  *
  * Context: process.
  * Return: bytes taken, up to @len; -errno.
  */
 static inline int kfi_send_pages(struct socket *sock, struct page *page,
-				 size_t offset, size_t len, int flags)
+				 size_t offset, size_t len, bool lend,
+				 int flags)
 {
 	size_t n = min(len, kfi_held_bytes(page, offset));
 	struct bio_vec bvec = { .bv_page = page,
@@ -69,7 +72,7 @@ static inline int kfi_send_pages(struct socket *sock, struct page *page,
 
 	if (n < len)
 		msg.msg_flags |= MSG_MORE;
-	if (sendpage_ok(page)) {
+	if (lend && sendpage_ok(page)) {
 #if LINUX_VERSION_CODE < KERNEL_VERSION(6, 5, 0)
 		return kernel_sendpage_locked(sock->sk, page, offset, n,
 					      msg.msg_flags);

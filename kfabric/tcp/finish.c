@@ -9,6 +9,7 @@
  * Recovery: none: a connection that has failed is over; the upper layer opens
  *	another endpoint.
  */
+#include <linux/delay.h>
 #include <linux/jiffies.h>
 #include <net/tcp.h>
 
@@ -278,6 +279,30 @@ void ktcp_break(struct ktcp_ep *ep, int why)
 }
 
 /*
+ * What the socket had passed on before it was aborted waits below it, in a queueing
+ * discipline or a network card, as clones that have the same pages: until these are
+ * sent, a caller who has the memory back would change what the peer gets.
+ */
+static void ktcp_drain_socket(const struct ktcp_ep *ep)
+{
+	const struct sock *sk = ep->sock->sk;
+	unsigned long end = jiffies + msecs_to_jiffies(KTCP_DRAIN_MS);
+	unsigned int pause_ms = 1;
+
+	while (ep->s.lent && sk_wmem_alloc_get(sk)) {
+		if (time_after(jiffies, end)) {
+			pr_warn_ratelimited(
+				"kfabric_tcp: interface %d has not sent %d bytes of a connection that ended %d s ago: a peer may get what is written into this memory from now on\n",
+				ep->s.path, sk_wmem_alloc_get(sk),
+				KTCP_DRAIN_MS / 1000);
+			return;
+		}
+		msleep(pause_ms);
+		pause_ms = min(2 * pause_ms, 20U);
+	}
+}
+
+/*
  * Nothing of this connection is sent or placed any more: what the socket still
  * held is dropped, lest it lands after the connection that comes next.
  */
@@ -303,6 +328,7 @@ static void ktcp_silence_socket(struct ktcp_ep *ep)
 	mutex_unlock(&ep->send_lock);
 	cancel_work_sync(&ep->receive_work);
 	tcp_abort(sk, ECONNABORTED);
+	ktcp_drain_socket(ep);
 }
 
 /* No post comes any more: the endpoint is broken. */

@@ -4,9 +4,10 @@
  * one after the other, until the socket takes no more: a peer that reads all the
  * time over a slow link must not keep operations back.
  *
- * Payload pages are given to the socket without a copy; they are the upper
- * layer's again when the peer has acknowledged the operation, and its TCP all of
- * the operation's bytes: who says that it has what it has not is cut off.
+ * Payload pages are given to the socket without a copy where hardware sends them;
+ * they are the upper layer's again when the peer has acknowledged the operation, and
+ * its TCP all of the operation's bytes: who says that it has what it has not is cut
+ * off. When the connection ends before, they are when nothing of it is on its way.
  *
  * Context: send_work, or whoever submits and may sleep; allocates only in the
  *	socket.
@@ -154,12 +155,14 @@ static int ktcp_send_piece(struct ktcp_ep *ep)
 {
 	struct ktcp_sender *s = &ep->s;
 	struct kfi_buf_iter at = s->it;
+	bool lend = !ktcp_path_copies(ep);
 	struct kfi_seg seg;
 	int n;
 
 	if (!kfi_buf_next(&at, s->left, &seg))
 		return -EFAULT;
-	n = kfi_send_pages(ep->sock, seg.page, seg.offset, seg.len,
+	s->lent |= lend;
+	n = kfi_send_pages(ep->sock, seg.page, seg.offset, seg.len, lend,
 			   MSG_DONTWAIT | MSG_NOSIGNAL |
 				   (seg.len < s->left ? MSG_MORE : 0));
 	if (n > 0) {

@@ -92,6 +92,7 @@ static const struct st_group st_groups[] = {
 	{ "srx_made", st_test_srx_made, true },
 	{ "cycle", st_test_cycle },
 	{ "memory", st_test_memory, true },
+	{ "late", st_test_late, true },
 };
 
 /* What is tried of providers of unconnected endpoints: st_is_unconnected(). */

@@ -360,6 +360,7 @@ void st_test_atomic(struct st *st);
 void st_test_close(struct st *st);
 void st_test_context(struct st *st);
 void st_test_cycle(struct st *st);
+void st_test_late(struct st *st);
 void st_test_cntr(struct st *st);
 void st_test_look(struct st *st);
 void st_test_wait(struct st *st);
