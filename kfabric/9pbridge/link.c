@@ -144,24 +144,19 @@ static int take_request(struct bridge_conn *conn, struct bridge_message *m,
 	return 0;
 }
 
-static int take_failure(struct bridge_conn *conn)
-{
-	struct fi_cq_err_entry failure = { 0 };
-
-	if (fi_cq_readerr(conn->link.cq, &failure, 0) < 1)
-		return 0;
-	return failure.err ? -failure.err : -FI_EIO;
-}
-
 int bridge_link_completions(struct bridge_conn *conn)
 {
 	struct fi_cq_msg_entry entries[ENTRIES];
+	struct fi_cq_err_entry failure = { 0 };
 	struct bridge_message *unsent = conn->unsent;
 	ssize_t n = fi_cq_read(conn->link.cq, entries, ENTRIES), i;
 	int ret = 0;
 
-	if (n == -FI_EAVAIL)
-		return take_failure(conn);
+	if (n == -FI_EAVAIL) {
+		if (fi_cq_readerr(conn->link.cq, &failure, 0) < 1)
+			return 0;
+		return failure.err ? -failure.err : -FI_EIO;
+	}
 	if (n < 0 && n != -FI_EAGAIN)
 		return (int)n;
 	for (i = 0; i < n && !ret; i++)
