@@ -96,15 +96,6 @@ static size_t krpc_reply_copy(struct rpc_rqst *rqst, const u8 *body,
 	return bytes;
 }
 
-/* A reply that the server wrote as a whole has to begin as one, too. */
-static bool krpc_reply_is_own(const struct rpc_rqst *rqst)
-{
-	const struct kvec *head = &rqst->rq_rcv_buf.head[0];
-
-	return head->iov_len >= sizeof(rqst->rq_xid) &&
-	       !memcmp(head->iov_base, &rqst->rq_xid, sizeof(rqst->rq_xid));
-}
-
 /*
  * The server has none: RPC gets one that says so. An error that is told otherwise is
  * lost on who still sends.
@@ -128,13 +119,16 @@ static enum rpcw_violation krpc_reply_deliver(struct krpc_conn *conn,
 					      const struct rpcw_reply *reply,
 					      size_t *bytes)
 {
+	const struct kvec *head = &rqst->rq_rcv_buf.head[0];
 	const u8 *body = recv->data + reply->header_bytes;
 	size_t body_bytes = recv->bytes - reply->header_bytes;
 
 	if (reply->kind == RPCW_ERROR) {
 		*bytes = krpc_reply_fail(conn, rqst, reply->error);
 	} else if (reply->kind == RPCW_NOMSG) {
-		if (!krpc_reply_is_own(rqst))
+		/* What the server wrote as a whole has to begin as a reply, too. */
+		if (head->iov_len < sizeof(rqst->rq_xid) ||
+		    memcmp(head->iov_base, &rqst->rq_xid, sizeof(rqst->rq_xid)))
 			return RPCW_XID;
 		*bytes = reply->reply_bytes;
 	} else if (reply->write_bytes) {
