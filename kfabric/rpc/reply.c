@@ -195,20 +195,6 @@ static enum rpcw_violation krpc_reply_take(struct krpc_conn *conn,
 	return bad;
 }
 
-/* A call of the server's, or a reply that nobody waits for. */
-static void krpc_reply_is_other(struct krpc_conn *conn, struct krpc_recv *recv,
-				const struct rpcw_reply *reply)
-{
-#ifdef KFI_HAS_SVC_CALLBACK
-	if (reply->is_call)
-		krpc_callback_receive(conn, recv->data + reply->header_bytes,
-				      recv->bytes - reply->header_bytes);
-	else
-#endif
-		atomic_long_inc(&conn->xprt->stats.bad_replies);
-	krpc_conn_post_recv(conn, recv);
-}
-
 static void krpc_reply_look(struct krpc_conn *conn, struct krpc_recv *recv)
 {
 	enum rpcw_violation bad;
@@ -221,13 +207,21 @@ static void krpc_reply_look(struct krpc_conn *conn, struct krpc_recv *recv)
 		return;
 	}
 	slot = reply.is_call ? NULL : krpc_slot_answer(conn, reply.xid);
-	if (!slot) {
-		krpc_reply_is_other(conn, recv, &reply);
+	if (slot) {
+		bad = krpc_reply_take(conn, recv, slot, &reply);
+		if (bad)
+			krpc_reply_is_bad(conn, bad);
 		return;
 	}
-	bad = krpc_reply_take(conn, recv, slot, &reply);
-	if (bad)
-		krpc_reply_is_bad(conn, bad);
+	/* A call of the server's, or a reply that nobody waits for. */
+#ifdef KFI_HAS_SVC_CALLBACK
+	if (reply.is_call)
+		krpc_callback_receive(conn, recv->data + reply.header_bytes,
+				      recv->bytes - reply.header_bytes);
+	else
+#endif
+		atomic_long_inc(&conn->xprt->stats.bad_replies);
+	krpc_conn_post_recv(conn, recv);
 }
 
 /**
