@@ -12,25 +12,17 @@
 
 #include "k9p.h"
 
-/* Which calls are for a request of this kind: Tflush must not wait for what it ends. */
-static void k9p_call_range(const struct k9p_conn *conn,
-			   const struct p9_req_t *req, u32 *first, u32 *end)
-{
-	bool is_flush = req->tc.id == P9_TFLUSH;
-
-	*first = is_flush ? conn->n_places - K9PW_FLUSHES : 0;
-	*end = is_flush ? conn->n_places : conn->depth;
-}
-
 /* A free call becomes the request's. NULL: none is; an error: the connection is over. */
 static struct k9p_call *k9p_call_take(struct k9p_conn *conn,
 				      struct p9_req_t *req)
 {
+	/* Tflush has calls of its own: it must not wait for what it ends. */
+	bool is_flush = req->tc.id == P9_TFLUSH;
+	u32 i = is_flush ? conn->n_places - K9PW_FLUSHES : 0;
+	u32 end = is_flush ? conn->n_places : conn->depth;
 	struct k9p_call *call, *found = NULL;
 	unsigned long flags;
-	u32 i, end;
 
-	k9p_call_range(conn, req, &i, &end);
 	spin_lock_irqsave(&conn->lock, flags);
 	if (conn->error)
 		found = ERR_PTR(conn->error);

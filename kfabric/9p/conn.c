@@ -120,34 +120,30 @@ static int k9p_conn_accepted(struct k9p_conn *conn, const u8 *data, size_t len)
 	return 0;
 }
 
-static void k9p_conn_take_event(struct k9p_conn *conn, u32 event,
-				const union k9p_event *e, size_t len)
-{
-	int error = -ECONNRESET;
-
-	if (event == FI_CONNECTED)
-		error = k9p_conn_accepted(conn, e->cm.data,
-					  len - sizeof(e->cm));
-	if (error)
-		k9p_call_end_all(conn, error);
-	else
-		complete_all(&conn->connected);
-}
-
 static void k9p_conn_events(struct work_struct *work)
 {
 	struct k9p_conn *conn = container_of(work, struct k9p_conn, events);
 	struct fi_eq_err_entry failure;
 	union k9p_event e;
+	int error;
 	ssize_t n;
 	u32 event;
 
 	while ((n = fi_eq_read(conn->eq, &event, &e, sizeof(e), 0)) !=
 	       -FI_EAGAIN) {
-		if (n > 0)
-			k9p_conn_take_event(conn, event, &e, n);
-		else if (fi_eq_readerr(conn->eq, &failure, 0) > 0)
-			k9p_call_end_all(conn, k9p_errno(-failure.err));
+		if (n <= 0) {
+			if (fi_eq_readerr(conn->eq, &failure, 0) > 0)
+				k9p_call_end_all(conn, k9p_errno(-failure.err));
+			continue;
+		}
+		error = event == FI_CONNECTED
+				? k9p_conn_accepted(conn, e.cm.data,
+						    n - sizeof(e.cm))
+				: -ECONNRESET;
+		if (error)
+			k9p_call_end_all(conn, error);
+		else
+			complete_all(&conn->connected);
 	}
 	/* The other end need not wait for the mount to go. */
 	if (READ_ONCE(conn->error))

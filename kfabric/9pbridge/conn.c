@@ -102,16 +102,6 @@ static int conn_turn(struct bridge_conn *conn)
 	return moved;
 }
 
-/* Whoever connects and asks for nothing must not have a place for ever. */
-static int conn_is_late(const struct bridge_conn *conn)
-{
-	if (conn->has_asked || bridge_now_s() < conn->asks_by_s)
-		return 0;
-	bridge_say("%s: has sent no request in %u s", conn->peer,
-		   conn->options->timeout_s);
-	return -FI_ETIMEDOUT;
-}
-
 static int conn_serve(struct bridge_conn *conn)
 {
 	bool may_read;
@@ -123,9 +113,12 @@ static int conn_serve(struct bridge_conn *conn)
 			return ret;
 		if (ret)
 			continue;
-		ret = conn_is_late(conn);
-		if (ret)
-			return ret;
+		/* Whoever asks for nothing must not have a place for ever. */
+		if (!conn->has_asked && bridge_now_s() >= conn->asks_by_s) {
+			bridge_say("%s: has sent no request in %u s",
+				   conn->peer, conn->options->timeout_s);
+			return -FI_ETIMEDOUT;
+		}
 		may_read = !conn->unsent && (conn->reading || conn->free.count);
 		ret = bridge_link_wait(
 			conn, (may_read ? POLLIN : 0) |
@@ -135,6 +128,7 @@ static int conn_serve(struct bridge_conn *conn)
 	}
 }
 
+/* The server is asked for before the other end is told that there is one. */
 static int conn_open(struct bridge_conn *conn)
 {
 	int ret = alloc_messages(conn);
@@ -190,24 +184,16 @@ static void name_peer(struct bridge_conn *conn)
 		snprintf(conn->peer, sizeof(conn->peer), "%s:%s", host, port);
 }
 
-/* The server is asked for before the other end is told that there is one. */
-static int conn_accept(struct bridge_conn *conn)
+static void *conn_thread(void *arg)
 {
+	struct bridge_conn *conn = arg;
 	fid_t handle = conn->info->handle;
+	const char *how = "has ended";
 	int ret = conn_open(conn);
 
 	/* An endpoint has taken the request with it. */
 	if (ret && !conn->link.ep)
 		fi_reject(conn->pep, handle, NULL, 0);
-	return ret;
-}
-
-static void *conn_thread(void *arg)
-{
-	struct bridge_conn *conn = arg;
-	const char *how = "has ended";
-	int ret = conn_accept(conn);
-
 	if (ret)
 		how = "is not served";
 	else
@@ -220,26 +206,14 @@ static void *conn_thread(void *arg)
 	return NULL;
 }
 
-static bool thread_begins(struct bridge_conn *conn)
-{
-	pthread_attr_t attr;
-	pthread_t thread;
-	int ret;
-
-	pthread_attr_init(&attr);
-	pthread_attr_setdetachstate(&attr, PTHREAD_CREATE_DETACHED);
-	ret = pthread_create(&thread, &attr, conn_thread, conn);
-	pthread_attr_destroy(&attr);
-	if (ret)
-		bridge_say("%s: no thread: %s", conn->peer, strerror(ret));
-	return !ret;
-}
-
 /* Return: whether a thread serves it from now on. */
 static bool conn_is_taken(struct bridge_conn *conn, const uint8_t *data,
 			  size_t len)
 {
 	static struct bridge_rare one_too_many, something_else;
+	pthread_attr_t attr;
+	pthread_t thread;
+	int ret;
 
 	/* The count has this one. */
 	if (atomic_load(&n_connections) > conn->options->max_connections) {
@@ -255,7 +229,13 @@ static bool conn_is_taken(struct bridge_conn *conn, const uint8_t *data,
 				  conn->peer);
 		return false;
 	}
-	return thread_begins(conn);
+	pthread_attr_init(&attr);
+	pthread_attr_setdetachstate(&attr, PTHREAD_CREATE_DETACHED);
+	ret = pthread_create(&thread, &attr, conn_thread, conn);
+	pthread_attr_destroy(&attr);
+	if (ret)
+		bridge_say("%s: no thread: %s", conn->peer, strerror(ret));
+	return !ret;
 }
 
 void bridge_conn_begin(const struct bridge_options *options,

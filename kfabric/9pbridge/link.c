@@ -31,21 +31,6 @@ int bridge_link_send(struct bridge_conn *conn, struct bridge_message *message)
 			    conn->link.desc, 0, message);
 }
 
-static int register_memory(struct bridge_conn *conn)
-{
-	struct bridge_link *l = &conn->link;
-	int ret;
-
-	if (!(conn->info->domain_attr->mr_mode & FI_MR_LOCAL))
-		return 0;
-	ret = fi_mr_reg(l->domain, conn->memory,
-			2 * (size_t)conn->n * conn->msize, FI_SEND | FI_RECV, 0,
-			0, 0, &l->mr, NULL);
-	if (!ret)
-		l->desc = fi_mr_desc(l->mr);
-	return ret;
-}
-
 static int open_endpoint(struct bridge_conn *conn)
 {
 	struct fi_cq_attr cq_attr = { .format = FI_CQ_FORMAT_MSG,
@@ -58,8 +43,12 @@ static int open_endpoint(struct bridge_conn *conn)
 	conn->info->tx_attr->size = conn->n;
 	conn->info->rx_attr->size = conn->n;
 	ret = fi_domain(l->fabric, conn->info, &l->domain, NULL);
-	if (!ret)
-		ret = register_memory(conn);
+	if (!ret && (conn->info->domain_attr->mr_mode & FI_MR_LOCAL))
+		ret = fi_mr_reg(l->domain, conn->memory,
+				2 * (size_t)conn->n * conn->msize,
+				FI_SEND | FI_RECV, 0, 0, 0, &l->mr, NULL);
+	if (!ret && l->mr)
+		l->desc = fi_mr_desc(l->mr);
 	if (!ret)
 		ret = fi_eq_open(l->fabric, &eq_attr, &l->eq, NULL);
 	if (!ret)
@@ -144,24 +133,19 @@ static int take_request(struct bridge_conn *conn, struct bridge_message *m,
 	return 0;
 }
 
-static int take_failure(struct bridge_conn *conn)
-{
-	struct fi_cq_err_entry failure = { 0 };
-
-	if (fi_cq_readerr(conn->link.cq, &failure, 0) < 1)
-		return 0;
-	return failure.err ? -failure.err : -FI_EIO;
-}
-
 int bridge_link_completions(struct bridge_conn *conn)
 {
 	struct fi_cq_msg_entry entries[ENTRIES];
+	struct fi_cq_err_entry failure = { 0 };
 	struct bridge_message *unsent = conn->unsent;
 	ssize_t n = fi_cq_read(conn->link.cq, entries, ENTRIES), i;
 	int ret = 0;
 
-	if (n == -FI_EAVAIL)
-		return take_failure(conn);
+	if (n == -FI_EAVAIL) {
+		if (fi_cq_readerr(conn->link.cq, &failure, 0) < 1)
+			return 0;
+		return failure.err ? -failure.err : -FI_EIO;
+	}
 	if (n < 0 && n != -FI_EAGAIN)
 		return (int)n;
 	for (i = 0; i < n && !ret; i++)

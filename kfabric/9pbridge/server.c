@@ -108,20 +108,6 @@ int bridge_server_write(struct bridge_conn *conn)
 	return moved;
 }
 
-/* Bytes of the reply that is being read. 0: none there; -ENODATA: the server is gone. */
-static ssize_t read_some(struct bridge_conn *conn, struct bridge_message *m)
-{
-	ssize_t n = recv(conn->socket, m->data + m->done, m->len - m->done,
-			 MSG_DONTWAIT);
-
-	if (!n)
-		return -ENODATA;
-	if (n < 0)
-		return errno == EAGAIN ? 0 : -errno;
-	m->done += (size_t)n;
-	return n;
-}
-
 static int is_known(struct bridge_conn *conn, struct bridge_message *m)
 {
 	if (m->len > K9PW_HEADER_BYTES)
@@ -150,12 +136,15 @@ int bridge_server_read(struct bridge_conn *conn)
 			conn->reading->done = 0;
 		}
 		m = conn->reading;
-		n = read_some(conn, m);
-		if (n < 0)
-			return (int)n;
-		if (!n)
+		n = recv(conn->socket, m->data + m->done, m->len - m->done,
+			 MSG_DONTWAIT);
+		if (n < 0 && errno == EAGAIN)
 			break;
+		/* -ENODATA: the server is gone. */
+		if (n <= 0)
+			return n ? -errno : -ENODATA;
 		moved = 1;
+		m->done += (size_t)n;
 		if (m->done < m->len)
 			continue;
 		ret = is_known(conn, m);

@@ -81,27 +81,21 @@ void klnd_peer_is_dirty(struct klnd_peer *peer)
 		list_add_tail(&peer->dirty, &peer->net->dirty);
 }
 
-static u32 klnd_fill(struct klnd_op *op, const struct lndw_msg *msg)
-{
-	u32 bytes = lndw_head_bytes(msg->kind);
-	struct klnd_request *req;
-
-	lndw_encode(msg, op->buf);
-	if (msg->kind != LNDW_IMMEDIATE)
-		return bytes;
-	/* A copy: the request may be over before this message is sent. */
-	req = (struct klnd_request *)(uintptr_t)msg->cookie;
-	kfi_buf_get(op->buf + bytes, &req->buf, 0, req->buf.len);
-	return bytes + msg->bytes;
-}
-
 static void klnd_send(struct klnd_peer *peer, struct klnd_op *op,
 		      const struct lndw_msg *msg)
 {
 	struct klnd_net *net = peer->net;
-	u32 bytes = klnd_fill(op, msg);
+	u32 bytes = lndw_head_bytes(msg->kind);
+	struct klnd_request *req;
 	ssize_t ret;
 
+	lndw_encode(msg, op->buf);
+	if (msg->kind == LNDW_IMMEDIATE) {
+		/* A copy: the request may be over before this message is sent. */
+		req = (struct klnd_request *)(uintptr_t)msg->cookie;
+		kfi_buf_get(op->buf + bytes, &req->buf, 0, req->buf.len);
+		bytes += msg->bytes;
+	}
 	op->peer = peer;
 	op->msg = msg->kind;
 	op->seq = msg->seq;
@@ -195,14 +189,6 @@ static void klnd_take_message(struct klnd_op *op)
 	klnd_peer_is_dirty(peer);
 }
 
-static void klnd_take_sent(struct klnd_op *op)
-{
-	op->net->counts.unsent += !!op->err;
-	lndw_sent(&op->peer->core, op->msg, op->seq, !op->err, klnd_now_ms());
-	klnd_peer_is_dirty(op->peer);
-	list_add(&op->node, &op->net->free);
-}
-
 static void klnd_take(struct klnd_op *op)
 {
 	struct klnd_net *net = op->net;
@@ -211,7 +197,11 @@ static void klnd_take(struct klnd_op *op)
 		klnd_net_died(net);
 	switch (op->kind) {
 	case KLND_SEND:
-		klnd_take_sent(op);
+		net->counts.unsent += !!op->err;
+		lndw_sent(&op->peer->core, op->msg, op->seq, !op->err,
+			  klnd_now_ms());
+		klnd_peer_is_dirty(op->peer);
+		list_add(&op->node, &net->free);
 		break;
 	case KLND_MOVE:
 		klnd_rx_moved(op->rx, op->err);

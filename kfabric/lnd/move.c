@@ -104,17 +104,6 @@ static void klnd_rx_move(struct klnd_rx *rx)
 		klnd_rx_retry_later(rx, klnd_now_ms());
 }
 
-static int klnd_rx_match(struct klnd_rx *rx)
-{
-	struct klnd_net *net = rx->peer->net;
-	int ret;
-
-	mutex_unlock(&net->lock);
-	ret = net->attr.ops->match(net->attr.context, &rx->in);
-	mutex_lock(&net->lock);
-	return ret;
-}
-
 /**
  * klnd_rx_start() - ask whom it is for, and begin
  * @rx: as klnd_begun() made it
@@ -122,9 +111,13 @@ static int klnd_rx_match(struct klnd_rx *rx)
  */
 void klnd_rx_start(struct klnd_rx *rx, const u8 *bytes)
 {
+	struct klnd_net *net = rx->peer->net;
 	struct klnd_incoming *in = &rx->in;
-	int ret = klnd_rx_match(rx);
+	int ret;
 
+	mutex_unlock(&net->lock);
+	ret = net->attr.ops->match(net->attr.context, in);
+	mutex_lock(&net->lock);
 	if (ret) {
 		klnd_rx_answer(rx,
 			       ret == -EMSGSIZE ? LNDW_TOO_LONG : LNDW_NO_MATCH,

@@ -167,18 +167,13 @@ static void klnd_net_close_endpoint(struct klnd_net *net)
 	klnd_reap(&net->reaper);
 }
 
-static bool klnd_attr_is_sound(const struct klnd_attr *attr)
-{
-	return attr->nid && attr->credits <= LNDW_CREDITS_MAX && attr->ops &&
-	       attr->ops->match && attr->ops->event;
-}
-
 int klnd_open(const struct klnd_attr *attr, struct klnd_net **net_out)
 {
 	struct klnd_net *net;
 	int ret;
 
-	if (!klnd_attr_is_sound(attr))
+	if (!attr->nid || attr->credits > LNDW_CREDITS_MAX || !attr->ops ||
+	    !attr->ops->match || !attr->ops->event)
 		return -EINVAL;
 	net = kzalloc(sizeof(*net), GFP_KERNEL);
 	if (!net)

@@ -91,14 +91,6 @@ static void lndw_refuse(struct lndw_peer *peer, const struct lndw_msg *msg,
 	peer->nack_to = msg->src_incarnation;
 }
 
-static enum lndw_verdict lndw_nacked(struct lndw_peer *peer,
-				     const struct lndw_msg *msg)
-{
-	if (msg->status == LNDW_NOT_YOU)
-		lndw_move(peer, LNDW_TOLD_OLD);
-	return LNDW_TAKEN;
-}
-
 enum lndw_verdict lndw_arrived(struct lndw_peer *peer,
 			       const struct lndw_msg *msg, const __u8 *bytes,
 			       __u64 now_ms)
@@ -119,8 +111,8 @@ enum lndw_verdict lndw_arrived(struct lndw_peer *peer,
 	lndw_learn(peer, msg, now_ms);
 	if (msg->kind == LNDW_HELLO)
 		peer->is_welcome_due = 1;
-	if (msg->kind == LNDW_NACK)
-		return lndw_nacked(peer, msg);
+	if (msg->kind == LNDW_NACK && msg->status == LNDW_NOT_YOU)
+		lndw_move(peer, LNDW_TOLD_OLD);
 	if (lndw_is_request(msg->kind))
 		return lndw_rx_request(peer, msg, bytes);
 	if (lndw_is_answer(msg->kind))
@@ -134,17 +126,6 @@ void lndw_tick(struct lndw_peer *peer, __u64 now_ms)
 		lndw_tx_tick(peer, now_ms);
 	if (!peer->outstanding)
 		lndw_move(peer, LNDW_IDLE);
-}
-
-static _Bool lndw_hello_next(struct lndw_peer *peer, __u64 now_ms,
-			     struct lndw_msg *msg)
-{
-	if (peer->state != LNDW_GREETING || peer->is_greeting ||
-	    now_ms < peer->hello_ms)
-		return 0;
-	peer->is_greeting = 1;
-	msg->kind = LNDW_HELLO;
-	return 1;
 }
 
 /* What needs neither a transaction nor a known incarnation. */
@@ -166,7 +147,13 @@ static _Bool lndw_control_next(struct lndw_peer *peer, __u64 now_ms,
 		msg->kind = LNDW_WELCOME;
 		return 1;
 	}
-	return lndw_hello_next(peer, now_ms, msg);
+	if (peer->state == LNDW_GREETING && !peer->is_greeting &&
+	    now_ms >= peer->hello_ms) {
+		peer->is_greeting = 1;
+		msg->kind = LNDW_HELLO;
+		return 1;
+	}
+	return 0;
 }
 
 _Bool lndw_next(struct lndw_peer *peer, __u64 now_ms, struct lndw_msg *msg)

@@ -17,25 +17,6 @@
 
 /* ---- memory ------------------------------------------------------------ */
 
-static void kfir_slots_init(struct kfir_conn *conn)
-{
-	struct kfir_slot *slot;
-	int i;
-
-	for (i = 0; i < KFIR_RX_SLOTS + KFIR_TX_SLOTS; i++) {
-		slot = kfir_slot_at(conn, i);
-		slot->conn = conn;
-		slot->rx = i < KFIR_RX_SLOTS;
-		INIT_LIST_HEAD(&slot->node);
-		if (slot->rx)
-			continue;
-		slot->bytes =
-			conn->bytes + (i - KFIR_RX_SLOTS) * KFIR_PIECE_BYTES;
-		list_add_tail(&slot->node, &conn->free);
-	}
-	conn->nr_free = KFIR_TX_SLOTS;
-}
-
 /* What comes without a header is at the beginning of a page, and quickly copied. */
 int kfir_rx_pages_alloc(const struct kfir_conn *conn, void *slots, int nr,
 			gfp_t gfp)
@@ -72,6 +53,8 @@ static void kfir_slots_free(struct kfir_conn *conn)
 static int kfir_slots_alloc(struct kfir_conn *conn, size_t context)
 {
 	const int nr = KFIR_RX_SLOTS + KFIR_TX_SLOTS;
+	struct kfir_slot *slot;
+	int i;
 
 	conn->stride =
 		ALIGN(offsetof(struct kfir_slot, inner) + context, sizeof(u64));
@@ -80,7 +63,18 @@ static int kfir_slots_alloc(struct kfir_conn *conn, size_t context)
 	if (!conn->slots || !conn->bytes ||
 	    kfir_rx_pages_alloc(conn, conn->slots, KFIR_RX_SLOTS, GFP_KERNEL))
 		return -ENOMEM;
-	kfir_slots_init(conn);
+	for (i = 0; i < nr; i++) {
+		slot = kfir_slot_at(conn, i);
+		slot->conn = conn;
+		slot->rx = i < KFIR_RX_SLOTS;
+		INIT_LIST_HEAD(&slot->node);
+		if (slot->rx)
+			continue;
+		slot->bytes =
+			conn->bytes + (i - KFIR_RX_SLOTS) * KFIR_PIECE_BYTES;
+		list_add_tail(&slot->node, &conn->free);
+	}
+	conn->nr_free = KFIR_TX_SLOTS;
 	return 0;
 }
 

@@ -47,27 +47,19 @@ static struct kfir_ctx *to_kfir_ctx_fid(struct kfid *fid)
 
 /* ---- closing ------------------------------------------------------------ */
 
-/* Has the inner provider pieces of it that are sent from its memory? */
-static bool kfir_is_lent(const struct kfir_op *op)
-{
-	const struct kfir_slot *slot;
-	int i;
-
-	for (i = 0; op->flying && i < KFIR_TX_SLOTS; i++) {
-		slot = kfir_slot_at(op->conn, KFIR_RX_SLOTS + i);
-		if (slot->op == op && slot->lent)
-			return true;
-	}
-	return false;
-}
-
+/* One of which the inner provider has pieces that are sent from its memory, or NULL. */
 static struct kfir_op *kfir_lent_send(struct kfir_ctx *ctx)
 {
+	const struct kfir_slot *slot;
 	struct kfir_op *op;
+	int i;
 
 	list_for_each_entry(op, &ctx->sends, send.node)
-		if (kfir_is_lent(op))
-			return op;
+		for (i = 0; op->flying && i < KFIR_TX_SLOTS; i++) {
+			slot = kfir_slot_at(op->conn, KFIR_RX_SLOTS + i);
+			if (slot->op == op && slot->lent)
+				return op;
+		}
 	return NULL;
 }
 
@@ -111,18 +103,6 @@ static void kfir_abandon_send(struct kfir_op *op)
 		kfir_finish(op, ECANCELED, 0);
 }
 
-/* Nothing more of its sends is handed over; those that have not begun end now. */
-static void kfir_hold_sends(struct kfir_ctx *ctx)
-{
-	struct kfir_op *op, *next;
-
-	ctx->holds = true;
-	list_for_each_entry_safe(op, next, &ctx->sends, send.node)
-		if (!op->pieces)
-			kfir_abandon_send(op);
-	kfir_look_at_stalled(ctx->ep);
-}
-
 /*
  * A peer that keeps the rules has buffers for what is lent, so that it does not take
  * long. Others are served meanwhile.
@@ -163,8 +143,13 @@ static void kfir_ctx_end(struct kfir_ctx *ctx)
 	struct kfir_op *op, *next;
 
 	kfir_assert_owned(ep);
+	/* Nothing more is handed over; sends that have not begun end now. */
+	ctx->holds = true;
 	/* Nothing is posted any more, so that only owners change the list. */
-	kfir_hold_sends(ctx);
+	list_for_each_entry_safe(op, next, &ctx->sends, send.node)
+		if (!op->pieces)
+			kfir_abandon_send(op);
+	kfir_look_at_stalled(ep);
 	kfir_settle_sends(ctx);
 	list_for_each_entry_safe(op, next, &ctx->sends, send.node)
 		kfir_abandon_send(op);
@@ -247,20 +232,6 @@ static const struct kfi_ep_ops kfir_ctx_ops = {
 	.atomic = &kfi_post_atomic_ops,
 };
 
-/* The endpoint may have died meanwhile. */
-static void kfir_ctx_add(struct kfir_ctx *ctx)
-{
-	struct kfir_ep *ep = ctx->ep;
-
-	kfir_own(ep);
-	list_add_tail(&ctx->node, &ep->ctxs);
-	if (ctx->dirs & FI_RECV)
-		ep->rx[ctx->post.ep.ctx_index] = ctx;
-	if (ep->ending)
-		kfi_obj_kill(&ctx->post.ep.fid);
-	kfir_own_end(ep);
-}
-
 static int kfir_ctx_open(struct fid_ep *sep, u64 dir, u32 index,
 			 struct fi_tx_attr *tx, struct fi_rx_attr *rx,
 			 struct fid_ep **fid, void *context)
@@ -269,13 +240,14 @@ static int kfir_ctx_open(struct fid_ep *sep, u64 dir, u32 index,
 	const struct fi_info info = { .tx_attr = tx,
 				      .rx_attr = rx,
 				      .ep_attr = &attr };
+	struct kfir_ep *ep = to_kfir_ep(&sep->fid);
 	bool sends = dir == FI_TRANSMIT;
 	struct kfir_ctx *ctx = kzalloc(sizeof(*ctx), GFP_KERNEL);
 	int ret;
 
 	if (!ctx)
 		return -ENOMEM;
-	kfir_ctx_init(ctx, to_kfir_ep(&sep->fid), &info, dir);
+	kfir_ctx_init(ctx, ep, &info, dir);
 	if (sends)
 		ret = kfi_post_alloc_slots(&ctx->post, sizeof(struct kfir_op));
 	else
@@ -290,7 +262,14 @@ static int kfir_ctx_open(struct fid_ep *sep, u64 dir, u32 index,
 		kfir_ctx_free(ctx);
 		return ret;
 	}
-	kfir_ctx_add(ctx);
+	kfir_own(ep);
+	list_add_tail(&ctx->node, &ep->ctxs);
+	if (!sends)
+		ep->rx[ctx->post.ep.ctx_index] = ctx;
+	/* The endpoint may have died meanwhile. */
+	if (ep->ending)
+		kfi_obj_kill(&ctx->post.ep.fid);
+	kfir_own_end(ep);
 	*fid = &ctx->post.ep;
 	return 0;
 }

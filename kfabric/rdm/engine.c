@@ -152,17 +152,6 @@ static void kfir_leave_ctx_locked(struct kfir_ctx *ctx)
 	spin_unlock(&ep->lock);
 }
 
-/* What is left to the work is again before what was posted meanwhile. */
-static void kfir_leave_posts(struct kfir_ctx *ctx, struct list_head *posted)
-{
-	unsigned long irq;
-
-	spin_lock_irqsave(&ctx->post.lock, irq);
-	list_splice(posted, &ctx->posted);
-	kfir_leave_ctx_locked(ctx);
-	spin_unlock_irqrestore(&ctx->post.lock, irq);
-}
-
 /* False: the work goes on. */
 static bool kfir_take_posted(struct kfir_ctx *ctx)
 {
@@ -178,7 +167,11 @@ static bool kfir_take_posted(struct kfir_ctx *ctx)
 	list_for_each_entry_safe(op, next, &posted, base.node) {
 		peer = kfir_peer_of(ep, op);
 		if (!peer && !kfir_may_sleep(ep)) {
-			kfir_leave_posts(ctx, &posted);
+			/* What is left is again before what was posted since. */
+			spin_lock_irqsave(&ctx->post.lock, irq);
+			list_splice(&posted, &ctx->posted);
+			kfir_leave_ctx_locked(ctx);
+			spin_unlock_irqrestore(&ctx->post.lock, irq);
 			return false;
 		}
 		if (!peer) {
@@ -191,29 +184,22 @@ static bool kfir_take_posted(struct kfir_ctx *ctx)
 	return true;
 }
 
-static struct kfir_ctx *kfir_next_fresh(struct kfir_ep *ep)
+static void kfir_take_posts(struct kfir_ep *ep)
 {
 	struct kfir_ctx *ctx;
 	unsigned long irq;
 
 	/* What comes to an empty one meanwhile has the engine run again. */
-	if (list_empty(&ep->fresh))
-		return NULL;
-	spin_lock_irqsave(&ep->lock, irq);
-	ctx = list_first_entry_or_null(&ep->fresh, struct kfir_ctx, fresh);
-	if (ctx)
-		list_del_init(&ctx->fresh);
-	spin_unlock_irqrestore(&ep->lock, irq);
-	return ctx;
-}
-
-static void kfir_take_posts(struct kfir_ep *ep)
-{
-	struct kfir_ctx *ctx;
-
-	do
-		ctx = kfir_next_fresh(ep);
-	while (ctx && kfir_take_posted(ctx));
+	while (!list_empty(&ep->fresh)) {
+		spin_lock_irqsave(&ep->lock, irq);
+		ctx = list_first_entry_or_null(&ep->fresh, struct kfir_ctx,
+					       fresh);
+		if (ctx)
+			list_del_init(&ctx->fresh);
+		spin_unlock_irqrestore(&ep->lock, irq);
+		if (!ctx || !kfir_take_posted(ctx))
+			return;
+	}
 }
 
 /* Canceled receives; were sends canceled, too? */
@@ -235,15 +221,6 @@ static bool kfir_take_canceled(struct kfir_ctx *ctx)
 
 /* ---- looking around ----------------------------------------------------- */
 
-static void kfir_look_up(struct kfir_conn *conn)
-{
-	kfir_repost_all(conn);
-	if (conn->wants_room)
-		kfir_grow(conn);
-	kfir_grants_look(conn);
-	kfir_send_control(conn);
-}
-
 static void kfir_look_touched(struct kfir_ep *ep)
 {
 	struct kfir_conn *conn;
@@ -256,7 +233,11 @@ static void kfir_look_touched(struct kfir_ep *ep)
 						touched))) {
 		list_del_init(&conn->touched);
 		if (!conn->broken || conn->state == KFIR_DOWN) {
-			kfir_look_up(conn);
+			kfir_repost_all(conn);
+			if (conn->wants_room)
+				kfir_grow(conn);
+			kfir_grants_look(conn);
+			kfir_send_control(conn);
 		} else if (kfir_may_sleep(ep)) {
 			kfir_conn_end(conn);
 		} else {
@@ -429,43 +410,17 @@ static void kfir_end_all(struct kfir_ep *ep)
 		kfir_end_posts(ctx, ep->ending);
 }
 
-/* The device below is gone. */
-static void kfir_die(struct kfir_ep *ep)
-{
-	struct kfir_ctx *ctx;
-
-	ep->ending = ENODEV;
-	kfi_obj_kill(&ep->own.post.ep.fid);
-	list_for_each_entry(ctx, &ep->ctxs, node)
-		if (ctx != &ep->own)
-			kfi_obj_kill(&ctx->post.ep.fid);
-}
-
 /* ---- the engine ---------------------------------------------------------- */
-
-static bool kfir_is_dead(const struct kfir_ep *ep)
-{
-	return READ_ONCE(ep->pep->fid.dead) ||
-	       READ_ONCE(kfir_domain_of(ep)->inner->fid.dead);
-}
-
-static bool kfir_take_room(struct kfir_ep *ep)
-{
-	bool came;
-
-	spin_lock_irq(&ep->lock);
-	came = ep->came_room;
-	ep->came_room = false;
-	spin_unlock_irq(&ep->lock);
-	return came;
-}
 
 static void kfir_pass(struct kfir_ep *ep)
 {
-	bool room = kfir_take_room(ep);
+	bool room, check = false;
 	struct kfir_ctx *ctx;
-	bool check = false;
 
+	spin_lock_irq(&ep->lock);
+	room = ep->came_room;
+	ep->came_room = false;
+	spin_unlock_irq(&ep->lock);
 	list_for_each_entry(ctx, &ep->ctxs, node)
 		check |= kfir_take_canceled(ctx);
 	kfir_read_events(ep);
@@ -487,11 +442,19 @@ static void kfir_pass(struct kfir_ep *ep)
 
 void kfir_run(struct kfir_ep *ep)
 {
+	struct kfir_ctx *ctx;
 	int passes = 0;
 
 	kfir_assert_owned(ep);
-	if (!ep->ending && kfir_is_dead(ep))
-		kfir_die(ep);
+	/* Is the device below gone? */
+	if (!ep->ending && (READ_ONCE(ep->pep->fid.dead) ||
+			    READ_ONCE(kfir_domain_of(ep)->inner->fid.dead))) {
+		ep->ending = ENODEV;
+		kfi_obj_kill(&ep->own.post.ep.fid);
+		list_for_each_entry(ctx, &ep->ctxs, node)
+			if (ctx != &ep->own)
+				kfi_obj_kill(&ctx->post.ep.fid);
+	}
 	if (ep->ending) {
 		kfir_end_all(ep);
 		return;
@@ -509,45 +472,32 @@ static bool kfir_is_busy(const struct kfir_ep *ep)
 	       !list_empty(&ep->touched);
 }
 
-/* False: the other owner, or who is to be it, kicks it when that has done. */
-static bool kfir_own_by_work(struct kfir_ep *ep)
+void kfir_engine(struct work_struct *work)
 {
-	bool yes;
+	struct kfir_ep *ep = container_of(work, struct kfir_ep, engine.work);
+	unsigned int noio, ms;
+	bool own;
 
 	spin_lock_irq(&ep->lock);
-	yes = ep->owner == KFIR_NOBODY && !ep->claims;
-	if (yes)
+	own = ep->owner == KFIR_NOBODY && !ep->claims;
+	if (own)
 		ep->owner = KFIR_WORK;
-	ep->passed_by = !yes;
+	ep->passed_by = !own;
 	spin_unlock_irq(&ep->lock);
-	return yes;
-}
-
-/* Run again at a time, unless it is kicked before. */
-static void kfir_run_later(struct kfir_ep *ep)
-{
-	unsigned int ms = kfir_is_busy(ep) ? KFIR_TICK_MS : KFIR_IDLE_TICK_MS;
-	unsigned long irq;
-
-	spin_lock_irqsave(&ep->lock, irq);
+	/* The other owner, or who is to be it, kicks it when that has done. */
+	if (!own)
+		return;
+	noio = memalloc_noio_save();
+	kfir_run(ep);
+	/* It runs again at a time, unless it is kicked before. */
+	ms = kfir_is_busy(ep) ? KFIR_TICK_MS : KFIR_IDLE_TICK_MS;
+	spin_lock_irq(&ep->lock);
 	ep->left = false;
 	ep->owner = KFIR_NOBODY;
 	if (!ep->closed && !ep->ending &&
 	    queue_delayed_work(kfir_wq, &ep->engine, msecs_to_jiffies(ms)))
 		ep->run_at = jiffies + msecs_to_jiffies(ms);
-	spin_unlock_irqrestore(&ep->lock, irq);
-}
-
-void kfir_engine(struct work_struct *work)
-{
-	struct kfir_ep *ep = container_of(work, struct kfir_ep, engine.work);
-	unsigned int noio;
-
-	if (!kfir_own_by_work(ep))
-		return;
-	noio = memalloc_noio_save();
-	kfir_run(ep);
-	kfir_run_later(ep);
+	spin_unlock_irq(&ep->lock);
 	memalloc_noio_restore(noio);
 }
 
@@ -609,17 +559,6 @@ static void kfir_tick_locked(struct kfir_ep *ep)
 	mod_delayed_work(kfir_wq, &ep->engine, ms);
 }
 
-/* Is there something that its owner has not looked at? */
-static bool kfir_has_news_locked(const struct kfir_ep *ep)
-{
-	lockdep_assert_held(&ep->lock);
-	if (!list_empty(&ep->fresh) || !list_empty(&ep->touched))
-		return true;
-	return ep->owner == KFIR_UPCALL &&
-	       (!list_empty(&ep->done) ||
-		(ep->came_receive && !list_empty(&ep->waiting)));
-}
-
 /* False: it is to go on. */
 static bool kfir_disown(struct kfir_ep *ep, bool enough)
 {
@@ -627,7 +566,11 @@ static bool kfir_disown(struct kfir_ep *ep, bool enough)
 	bool news, over;
 
 	spin_lock_irqsave(&ep->lock, irq);
-	news = kfir_has_news_locked(ep);
+	/* Is there something that its owner has not looked at? */
+	news = !list_empty(&ep->fresh) || !list_empty(&ep->touched);
+	if (ep->owner == KFIR_UPCALL)
+		news |= !list_empty(&ep->done) ||
+			(ep->came_receive && !list_empty(&ep->waiting));
 	over = !news || enough || ep->left || ep->claims || ep->passed_by ||
 	       ep->closed;
 	if (over) {

@@ -119,20 +119,16 @@ static int kfir_grant_open(struct kfir_grant *g)
 	return 0;
 }
 
-/* It is in too many places for the device, or for rights that it does not have. */
-static bool kfir_is_never(int err)
-{
-	return err == -E2BIG || err == -EINVAL || err == -EOPNOTSUPP ||
-	       err == -ENOSYS;
-}
-
 static void kfir_grant_register(struct work_struct *work)
 {
 	struct kfir_grant *g = container_of(work, struct kfir_grant, work);
 	struct kfir_ep *ep = g->conn->ep;
 	unsigned int noio = memalloc_noio_save();
+	int ret = kfir_grant_open(g);
 
-	if (kfir_is_never(kfir_grant_open(g)))
+	/* In too many places for the device, or for rights that it does not have. */
+	if (ret == -E2BIG || ret == -EINVAL || ret == -EOPNOTSUPP ||
+	    ret == -ENOSYS)
 		WRITE_ONCE(g->region->plain, true);
 	memalloc_noio_restore(noio);
 	spin_lock_irq(&ep->lock);

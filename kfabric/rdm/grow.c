@@ -113,24 +113,9 @@ static noinline __noclone int kfir_post_more(struct kfir_conn *conn)
 	return ret && ret != -FI_EAGAIN ? ret : n;
 }
 
-/* False: there is no room for a larger window. */
-static bool kfir_more_alloc(struct kfir_conn *conn)
-{
-	struct kfir_ep *ep = conn->ep;
-
-	if (conn->more)
-		return true;
-	if (ep->grown_bytes + kfir_grown_cost(conn) > KFIR_EP_GROWN_BYTES)
-		return false;
-	conn->more = kfir_more_slots(conn);
-	if (!conn->more)
-		return false;
-	ep->grown_bytes += kfir_grown_cost(conn);
-	return true;
-}
-
 void kfir_grow(struct kfir_conn *conn)
 {
+	const size_t cost = kfir_grown_cost(conn);
 	struct kfir_ep *ep = conn->ep;
 	int n;
 
@@ -142,7 +127,12 @@ void kfir_grow(struct kfir_conn *conn)
 	conn->wants_room = false;
 	if (conn->broken || conn->state != KFIR_UP || conn->leaving)
 		return;
-	n = kfir_more_alloc(conn) ? kfir_post_more(conn) : 0;
+	if (!conn->more && ep->grown_bytes + cost <= KFIR_EP_GROWN_BYTES) {
+		conn->more = kfir_more_slots(conn);
+		if (conn->more)
+			ep->grown_bytes += cost;
+	}
+	n = conn->more ? kfir_post_more(conn) : 0;
 	if (n < 0)
 		kfir_conn_break(conn, -n);
 	conn->grow_due =

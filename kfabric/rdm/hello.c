@@ -21,8 +21,9 @@
 void kfir_hello_make(struct kfir_conn *conn, u8 *out)
 {
 	const struct sockaddr_in6 *name = &conn->ep->name;
+	/* Both families have the port at the same place. */
 	struct rdmw_hello hello = { .offer = conn->offer,
-				    .port = kfir_port_of(name) };
+				    .port = be16_to_cpu(name->sin6_port) };
 	struct in6_addr addr = {};
 
 	if (name->sin6_family == AF_INET6)
@@ -76,26 +77,6 @@ static bool kfir_name_of(const struct rdmw_hello *hello, const void *from,
 
 /* ---- requests ---------------------------------------------------------- */
 
-static enum rdmw_link kfir_link_of(const struct kfir_peer *peer)
-{
-	if (!peer->conn)
-		return RDMW_NONE;
-	return peer->conn->state == KFIR_DIALING ? RDMW_DIALING : RDMW_LINKED;
-}
-
-/*
- * Those of an instance that is gone. What has come over them is still received, and
- * executed; nothing else comes.
- */
-static void kfir_end_others(struct kfir_peer *peer, const struct kfir_conn *but)
-{
-	struct kfir_conn *conn;
-
-	list_for_each_entry(conn, &peer->conns, of_peer)
-		if (conn != but && conn->state != KFIR_DOWN)
-			kfir_conn_break(conn, ECONNRESET);
-}
-
 /*
  * Accept a request, if it is to live. What has to give way does so when the new
  * one is accepted. Returns why not, or 0.
@@ -105,10 +86,13 @@ static enum rdmw_reason kfir_accept(struct kfir_ep *ep, struct kfir_peer *peer,
 				    const struct rdmw_offer *theirs)
 {
 	struct rdmw_peer wire = peer->wire;
-	struct kfir_conn *old = peer->conn, *conn;
+	struct kfir_conn *old = peer->conn, *conn, *other;
+	enum rdmw_link link = RDMW_NONE;
 	enum rdmw_verdict verdict;
 
-	verdict = rdmw_decide(&wire, ep->instance, kfir_link_of(peer), theirs);
+	if (old)
+		link = old->state == KFIR_DIALING ? RDMW_DIALING : RDMW_LINKED;
+	verdict = rdmw_decide(&wire, ep->instance, link, theirs);
 	if (verdict == RDMW_REFUSE_CROSSED)
 		return RDMW_CROSSED;
 	if (verdict == RDMW_REFUSE_STALE)
@@ -119,8 +103,14 @@ static enum rdmw_reason kfir_accept(struct kfir_ep *ep, struct kfir_peer *peer,
 	peer->wire = wire;
 	if (verdict == RDMW_TAKE)
 		kfir_conn_break(old, ECONNABORTED);
+	/*
+	 * Those of an instance that is gone: what has come over them is still
+	 * received, and executed; nothing else comes.
+	 */
 	if (verdict == RDMW_REPLACE)
-		kfir_end_others(peer, conn);
+		list_for_each_entry(other, &peer->conns, of_peer)
+			if (other != conn && other->state != KFIR_DOWN)
+				kfir_conn_break(other, ECONNRESET);
 	/* What is in use stays so until it ends: it may have half a message. */
 	if (verdict == RDMW_TAKE || verdict == RDMW_ACCEPT)
 		peer->conn = conn;

@@ -109,18 +109,6 @@ enum rdmw_status kfir_mr_check(struct kfir_domain *d,
 	return status;
 }
 
-static void kfir_mr_move_range(struct kfi_table_mr *m,
-			       const struct rdmw_range *r, u64 access,
-			       u8 *bytes)
-{
-	const u64 at = r->addr - m->mr.iova;
-
-	if (access == FI_REMOTE_WRITE)
-		kfi_buf_put(&m->attr.buf, at, bytes, r->len);
-	else
-		kfi_buf_get(bytes, &m->attr.buf, at, r->len);
-}
-
 /* A piece of a request; a region may have gone since the last one. */
 enum rdmw_status kfir_mr_move(struct kfir_domain *d,
 			      const struct rdmw_head *head, u64 at, u64 access,
@@ -129,7 +117,7 @@ enum rdmw_status kfir_mr_move(struct kfir_domain *d,
 	enum rdmw_status status = RDMW_DONE;
 	struct rdmw_range range;
 	struct kfi_table_mr *m;
-	u64 n = len;
+	u64 n = len, offset;
 
 	read_lock_bh(&d->mr_lock);
 	for (; n && rdmw_head_at(head, at, &n, &range); n = len) {
@@ -138,7 +126,11 @@ enum rdmw_status kfir_mr_move(struct kfir_domain *d,
 			status = kfir_status_of(PTR_ERR(m));
 			break;
 		}
-		kfir_mr_move_range(m, &range, access, bytes);
+		offset = range.addr - m->mr.iova;
+		if (access == FI_REMOTE_WRITE)
+			kfi_buf_put(&m->attr.buf, offset, bytes, range.len);
+		else
+			kfi_buf_get(bytes, &m->attr.buf, offset, range.len);
 		at += n;
 		bytes += n;
 		len -= n;

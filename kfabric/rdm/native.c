@@ -14,22 +14,6 @@
 
 #define KFIR_NATIVE_BYTES SZ_64K /* of one operation of the inner provider */
 
-static u8 kfir_access_of(const struct kfir_op *op)
-{
-	return op->base.type == KFI_OP_READ ? RDMW_MAY_READ : RDMW_MAY_WRITE;
-}
-
-/* What a completion of a write is to mean, the device below may not know. */
-static bool kfir_has_level(const struct kfir_conn *conn,
-			   const struct kfir_op *op)
-{
-	u64 level =
-		op->base.flags & FI_COMPLETION_LEVELS ?: FI_TRANSMIT_COMPLETE;
-
-	return op->base.type == KFI_OP_READ ||
-	       !(level & ~conn->inner->comp_levels);
-}
-
 /*
  * The grant by which the device below may do a part. To tell that a write is in the
  * peer's memory the device may read it back, for which it must be allowed to read.
@@ -38,8 +22,9 @@ static struct rdmw_grant *kfir_grant_of(struct kfir_conn *conn,
 					const struct kfir_op *op,
 					const struct rdmw_range *range)
 {
-	struct rdmw_grant *grant =
-		rdmw_grants_find(&conn->held, range, kfir_access_of(op));
+	u8 access =
+		op->base.type == KFI_OP_READ ? RDMW_MAY_READ : RDMW_MAY_WRITE;
+	struct rdmw_grant *grant = rdmw_grants_find(&conn->held, range, access);
 
 	if (grant && (op->base.flags & FI_DELIVERY_COMPLETE) &&
 	    !(grant->access & RDMW_MAY_READ))
@@ -50,11 +35,17 @@ static struct rdmw_grant *kfir_grant_of(struct kfir_conn *conn,
 /* Nothing of it was handed over: can the device below do all of it? */
 bool kfir_is_native(struct kfir_conn *conn, const struct kfir_op *op)
 {
+	u64 level =
+		op->base.flags & FI_COMPLETION_LEVELS ?: FI_TRANSMIT_COMPLETE;
 	const struct fi_rma_iov *r = op->base.rma;
 	u32 i;
 
 	if (!conn->nr_held || !kfir_is_rma(op) || !op->base.buf.len ||
-	    (op->base.flags & FI_REMOTE_CQ_DATA) || !kfir_has_level(conn, op))
+	    (op->base.flags & FI_REMOTE_CQ_DATA))
+		return false;
+	/* What a completion of a write is to mean, the device may not know. */
+	if (op->base.type == KFI_OP_WRITE &&
+	    (level & ~conn->inner->comp_levels))
 		return false;
 	for (i = 0; i < op->base.rma_count; i++, r++) {
 		const struct rdmw_range range = { .addr = r->addr,

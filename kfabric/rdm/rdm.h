@@ -453,12 +453,6 @@ static inline u32 kfir_cm_timeout_ms(const struct kfir_ep *ep)
 	return READ_ONCE(ep->own.post.ep.cm_timeout_ms);
 }
 
-/* Both families have the port at the same place. */
-static inline u16 kfir_port_of(const struct sockaddr_in6 *name)
-{
-	return be16_to_cpu(name->sin6_port);
-}
-
 /* info.c */
 int kfir_ask_inner(const char *node, const char *service, u64 flags,
 		   const struct fi_info *outer, struct fi_info **list);

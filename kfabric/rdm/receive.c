@@ -20,31 +20,6 @@ int kfir_post_slot(struct kfir_slot *slot)
 	return fi_recvmsg(slot->conn->inner, &msg, 0);
 }
 
-static bool kfir_takes_credit(const struct kfir_slot *slot)
-{
-	switch (slot->piece.kind) {
-	case RDMW_CREDIT:
-	case RDMW_BYE:
-	case RDMW_REVOKE:
-	case RDMW_RETURN:
-		return false;
-	default:
-		return true;
-	}
-}
-
-static bool kfir_is_about_grants(const struct kfir_slot *slot)
-{
-	switch (slot->piece.kind) {
-	case RDMW_GRANT:
-	case RDMW_REVOKE:
-	case RDMW_RETURN:
-		return true;
-	default:
-		return false;
-	}
-}
-
 /* A buffer is free again; its credit goes back when it can take a piece. */
 void kfir_repost(struct kfir_slot *slot)
 {
@@ -59,7 +34,7 @@ void kfir_repost(struct kfir_slot *slot)
 		kfir_stir(conn);
 	} else if (ret) {
 		kfir_conn_break(conn, -ret);
-	} else if (kfir_takes_credit(slot)) {
+	} else if (rdmw_has_bytes(slot->piece.kind)) {
 		rdmw_flow_freed(&conn->flow);
 		kfir_stir(conn);
 	}
@@ -155,9 +130,16 @@ static void kfir_take_piece(struct kfir_slot *slot)
 	if (slot->piece.kind == RDMW_BYE)
 		conn->leaving = true;
 	kfir_stir(conn);
-	if (kfir_is_about_grants(slot))
+	switch (slot->piece.kind) {
+	case RDMW_CREDIT:
+	case RDMW_BYE:
+		break;
+	case RDMW_GRANT:
+	case RDMW_REVOKE:
+	case RDMW_RETURN:
 		kfir_take_grant(conn, slot);
-	else if (kfir_takes_credit(slot)) {
+		break;
+	default:
 		slot->shown = 0;
 		list_add_tail(&slot->node, &conn->arrived);
 		kfir_wait(conn);

@@ -227,14 +227,6 @@ void kfir_ask_forget(struct kfir_conn *conn, const struct kfir_op *op)
 			conn->asked[i] = NULL;
 }
 
-/* The first request has its answer. */
-static void kfir_ask_end(struct kfir_conn *conn)
-{
-	conn->asked[conn->first_asked] = NULL;
-	conn->first_asked = (conn->first_asked + 1) % RDMW_ASKED_MAX;
-	conn->nr_asked--;
-}
-
 static int kfir_error_of_status(u64 status)
 {
 	switch (status) {
@@ -249,43 +241,33 @@ static int kfir_error_of_status(u64 status)
 	}
 }
 
-/* How many bytes an operation is answered with. */
-static size_t kfir_answer_due(const struct kfir_op *op, u64 status)
-{
-	if (op->base.type == KFI_OP_WRITE || status != RDMW_DONE)
-		return 0;
-	return op->base.buf.len;
-}
-
-/* It is one piece. False: it breaks the rules. */
-static bool kfir_atomic_answered(struct kfir_op *op,
-				 const struct rdmw_piece *piece,
-				 const u8 *bytes)
-{
-	const size_t due = kfir_answer_due(op, op->status);
-
-	if (piece->bytes != due)
-		return false;
-	if (due)
-		kfir_atomic_result(op, bytes);
-	return true;
-}
-
 /* Bytes that were asked for, or why there are none. False: it breaks the rules. */
 static bool kfir_answer_taken(struct kfir_op *op,
 			      const struct rdmw_piece *piece, const u8 *bytes)
 {
-	if (piece->flags & RDMW_FIRST) {
+	const bool first = piece->flags & RDMW_FIRST;
+	size_t due = 0; /* bytes that it is answered with */
+
+	if (first) {
 		op->status = piece->word;
 		op->answered_bytes = 0;
-		if (piece->at != kfir_answer_due(op, op->status) ||
-		    (op->status == RDMW_NO_ALIGN && !kfir_is_atomic(op)))
-			return false;
 	}
-	if (kfir_is_atomic(op))
-		return kfir_atomic_answered(op, piece, bytes);
-	kfi_buf_put(&op->base.buf, op->answered_bytes, bytes, piece->bytes);
-	op->answered_bytes += piece->bytes;
+	if (op->base.type != KFI_OP_WRITE && op->status == RDMW_DONE)
+		due = op->base.buf.len;
+	if (first && (piece->at != due ||
+		      (op->status == RDMW_NO_ALIGN && !kfir_is_atomic(op))))
+		return false;
+	if (!kfir_is_atomic(op)) {
+		kfi_buf_put(&op->base.buf, op->answered_bytes, bytes,
+			    piece->bytes);
+		op->answered_bytes += piece->bytes;
+		return true;
+	}
+	/* It is one piece. */
+	if (piece->bytes != due)
+		return false;
+	if (due)
+		kfir_atomic_result(op, bytes);
 	return true;
 }
 
@@ -299,7 +281,9 @@ static bool kfir_take_first_answer(struct kfir_conn *conn,
 		return false;
 	if (!(slot->piece.flags & RDMW_LAST))
 		return true;
-	kfir_ask_end(conn);
+	conn->asked[conn->first_asked] = NULL;
+	conn->first_asked = (conn->first_asked + 1) % RDMW_ASKED_MAX;
+	conn->nr_asked--;
 	/* Another request may wait for its place. */
 	kfir_stir(conn);
 	if (!op)
@@ -309,21 +293,6 @@ static bool kfir_take_first_answer(struct kfir_conn *conn,
 	if (!op->flying)
 		kfir_rma_finish(op);
 	return true;
-}
-
-/* It may be to several writes. */
-static void kfir_take_answer(struct kfir_conn *conn,
-			     const struct kfir_slot *slot)
-{
-	const struct rdmw_piece *piece = &slot->piece;
-	u64 more = piece->flags & RDMW_FIRST ? piece->tag : 0;
-
-	do {
-		if (!kfir_take_first_answer(conn, slot)) {
-			kfir_conn_violated(conn, RDMW_BAD_LENGTH);
-			return;
-		}
-	} while (more--);
 }
 
 void kfir_rma_finish(struct kfir_op *op)
@@ -337,10 +306,19 @@ void kfir_rma_finish(struct kfir_op *op)
 /* A piece that is no message's. True: its slot is one now. */
 bool kfir_rma_piece(struct kfir_conn *conn, struct kfir_slot *slot)
 {
+	const struct rdmw_piece *piece = &slot->piece;
+	u64 more = piece->flags & RDMW_FIRST ? piece->tag : 0;
+
 	if (conn->violated)
 		return false;
-	if (slot->piece.kind != RDMW_ANSWER)
+	if (piece->kind != RDMW_ANSWER)
 		return kfir_request_piece(conn, slot);
-	kfir_take_answer(conn, slot);
+	/* It may be to several writes. */
+	do {
+		if (!kfir_take_first_answer(conn, slot)) {
+			kfir_conn_violated(conn, RDMW_BAD_LENGTH);
+			break;
+		}
+	} while (more--);
 	return false;
 }

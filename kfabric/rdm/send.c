@@ -227,16 +227,6 @@ static int kfir_send_piece(struct kfir_conn *conn, struct kfir_op *op)
 	return 0;
 }
 
-/* Leave a connection between two messages. */
-static void kfir_leave(struct kfir_conn *conn)
-{
-	struct kfir_peer *peer = conn->peer;
-
-	kfir_touch(conn);
-	if (peer->conn == conn)
-		peer->conn = NULL;
-}
-
 /* Why the peer cannot be sent it, or 0. */
 static int kfir_refusal(const struct kfir_conn *conn, const struct kfir_op *op)
 {
@@ -267,23 +257,6 @@ static bool kfir_leave_peer(struct kfir_ep *ep, struct kfir_peer *peer)
 	kfir_peer_busy(ep, peer);
 	ep->left = true;
 	return true;
-}
-
-/* Why it is not to be sent; 0: it has begun, and cannot be canceled any more. */
-static int kfir_begin(const struct kfir_conn *conn, struct kfir_op *op)
-{
-	if (!op->pieces && !kfi_send_begin(&op->send))
-		return ECANCELED;
-	return kfir_refusal(conn, op);
-}
-
-/* Its next piece, whoever does it. */
-static int kfir_send_next(struct kfir_conn *conn, struct kfir_op *op)
-{
-	if (!op->pieces)
-		op->native = kfir_is_native(conn, op);
-	return op->native ? kfir_send_native(conn, op)
-			  : kfir_send_piece(conn, op);
 }
 
 /*
@@ -318,19 +291,29 @@ static void kfir_send_on(struct kfir_conn *conn)
 		    !kfir_answer_all(conn))
 			return;
 		if (conn->leaving && !(op && op->pieces)) {
-			kfir_leave(conn);
+			/* It is left between two messages. */
+			kfir_touch(conn);
+			if (peer->conn == conn)
+				peer->conn = NULL;
 			return;
 		}
 		if (!op || conn->broken || kfir_is_held(conn, op))
 			return;
-		err = kfir_begin(conn, op);
+		/* Once it has begun it cannot be canceled any more. */
+		if (!op->pieces && !kfi_send_begin(&op->send))
+			err = ECANCELED;
+		else
+			err = kfir_refusal(conn, op);
 		if (err) {
 			if (kfir_leave_peer(ep, peer))
 				return;
 			kfir_finish(op, err, 0);
 			continue;
 		}
-		err = kfir_send_next(conn, op);
+		if (!op->pieces)
+			op->native = kfir_is_native(conn, op);
+		err = op->native ? kfir_send_native(conn, op)
+				 : kfir_send_piece(conn, op);
 		if (err == -ENOENT && kfir_begin_anew(op))
 			continue;
 		if (err) {

@@ -27,19 +27,6 @@ static void kfir_await_receives(struct kfir_ep *ep)
 	WRITE_ONCE(ep->hungry, true);
 }
 
-/* What is posted from here on is for the next one. */
-static void kfir_begin_walk(struct kfir_ctx *ctx)
-{
-	unsigned long irq;
-
-	spin_lock_irqsave(&ctx->post.lock, irq);
-	ctx->before = ctx->receives.next_seq;
-	ctx->afresh = ctx->came_back;
-	ctx->came_back = false;
-	ctx->dry &= !ctx->afresh;
-	spin_unlock_irqrestore(&ctx->post.lock, irq);
-}
-
 /* Frees it if it is down and has nothing left. */
 static void kfir_receive_conn(struct kfir_conn *conn)
 {
@@ -63,14 +50,22 @@ void kfir_receive_all(struct kfir_ep *ep)
 {
 	struct kfir_conn *conn, *next;
 	struct kfir_ctx *ctx;
+	unsigned long irq;
 
 	kfir_assert_owned(ep);
 	if (list_empty(&ep->waiting))
 		return;
 	kfir_await_receives(ep);
-	list_for_each_entry(ctx, &ep->ctxs, node)
-		if (ctx->dirs & FI_RECV)
-			kfir_begin_walk(ctx);
+	list_for_each_entry(ctx, &ep->ctxs, node) {
+		if (!(ctx->dirs & FI_RECV))
+			continue;
+		spin_lock_irqsave(&ctx->post.lock, irq);
+		ctx->before = ctx->receives.next_seq;
+		ctx->afresh = ctx->came_back;
+		ctx->came_back = false;
+		ctx->dry &= !ctx->afresh;
+		spin_unlock_irqrestore(&ctx->post.lock, irq);
+	}
 	list_for_each_entry_safe(conn, next, &ep->waiting, waiting)
 		kfir_receive_conn(conn);
 	kfir_end_walk(ep);
@@ -83,29 +78,23 @@ enum kfir_news {
 	KFIR_CAME_BACK, /* to a place before it */
 };
 
-static enum kfir_news kfir_news_of(struct kfir_ctx *ctx)
-{
-	enum kfir_news news = KFIR_NO_NEWS;
-	unsigned long irq;
-
-	spin_lock_irqsave(&ctx->post.lock, irq);
-	if (ctx->came_back)
-		news = KFIR_CAME_BACK;
-	else if (ctx->before != ctx->receives.next_seq)
-		news = KFIR_POSTED;
-	spin_unlock_irqrestore(&ctx->post.lock, irq);
-	return news;
-}
-
 static enum kfir_news kfir_news(struct kfir_ep *ep)
 {
 	enum kfir_news news = KFIR_NO_NEWS;
 	struct kfir_ctx *ctx;
+	unsigned long irq;
 
 	kfir_await_receives(ep);
-	list_for_each_entry(ctx, &ep->ctxs, node)
-		if (ctx->dirs & FI_RECV)
-			news = max(news, kfir_news_of(ctx));
+	list_for_each_entry(ctx, &ep->ctxs, node) {
+		if (!(ctx->dirs & FI_RECV))
+			continue;
+		spin_lock_irqsave(&ctx->post.lock, irq);
+		if (ctx->came_back)
+			news = KFIR_CAME_BACK;
+		else if (!news && ctx->before != ctx->receives.next_seq)
+			news = KFIR_POSTED;
+		spin_unlock_irqrestore(&ctx->post.lock, irq);
+	}
 	return news;
 }
 

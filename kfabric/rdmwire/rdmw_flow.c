@@ -69,8 +69,7 @@ static _Bool rdmw_is_request(enum rdmw_kind kind)
 	return kind == RDMW_WRITE || kind == RDMW_READ || kind == RDMW_ATOMIC;
 }
 
-/* Bytes go with it. */
-static _Bool rdmw_has_bytes(enum rdmw_kind kind)
+_Bool rdmw_has_bytes(enum rdmw_kind kind)
 {
 	return kind == RDMW_DATA || kind == RDMW_ANSWER || kind == RDMW_GRANT ||
 	       rdmw_is_request(kind);
@@ -269,22 +268,18 @@ static enum rdmw_violation rdmw_piece_parse(const __u8 *in, __u32 bytes,
 						      : RDMW_OK;
 }
 
-/* How many there are of what an answer may say. */
-static __u64 rdmw_statuses(const struct rdmw_flow *flow)
-{
-	return flow->features & RDMW_FEATURE_ATOMIC ? RDMW_STATUSES
-						    : RDMW_NO_ALIGN;
-}
-
 /* Is it one to what was asked, or to several that have nothing else to say? */
 static enum rdmw_violation rdmw_check_answer(const struct rdmw_flow *flow,
 					     const struct rdmw_piece *piece)
 {
+	__u64 statuses = flow->features & RDMW_FEATURE_ATOMIC ? RDMW_STATUSES
+							      : RDMW_NO_ALIGN;
+
 	if (piece->tag && !(flow->features & RDMW_FEATURE_JOINT))
 		return RDMW_BAD_RESERVED;
 	if (piece->tag >= flow->asked)
 		return RDMW_BAD_ASK;
-	if (piece->word >= rdmw_statuses(flow) ||
+	if (piece->word >= statuses ||
 	    (piece->at && (piece->word || piece->tag)) ||
 	    (piece->word && piece->tag))
 		return RDMW_BAD_FIELD;
@@ -308,13 +303,6 @@ static enum rdmw_violation rdmw_check_first(const struct rdmw_flow *flow,
 	return RDMW_OK;
 }
 
-/* Most bytes of all pieces of a kind together. */
-static __u64 rdmw_most_of(enum rdmw_kind kind)
-{
-	return kind == RDMW_WRITE ? (__u64)RDMW_MESSAGE_MAX + RDMW_HEAD_MAX
-				  : RDMW_MESSAGE_MAX;
-}
-
 /* Is it the piece that must come next? */
 static enum rdmw_violation rdmw_check_order(const struct rdmw_flow *flow,
 					    const struct rdmw_piece *piece)
@@ -322,10 +310,13 @@ static enum rdmw_violation rdmw_check_order(const struct rdmw_flow *flow,
 	_Bool first = piece->flags & RDMW_FIRST;
 	__u64 total = first ? piece->at : flow->total;
 	__u64 got = first ? 0 : flow->got;
+	__u64 most = RDMW_MESSAGE_MAX;
 
+	if (piece->kind == RDMW_WRITE)
+		most += RDMW_HEAD_MAX;
 	if (first == flow->in_message)
 		return RDMW_BAD_ORDER;
-	if (first && total > rdmw_most_of(piece->kind))
+	if (first && total > most)
 		return RDMW_BAD_FIELD;
 	if (!first &&
 	    (piece->kind != flow->kind ||
@@ -393,28 +384,18 @@ static enum rdmw_violation rdmw_take_control(struct rdmw_flow *flow,
 	}
 }
 
-/* How many more buffers a message of credits tells of. */
-static enum rdmw_violation rdmw_check_growth(const struct rdmw_flow *flow,
-					     __u64 more)
+/* No more come back than were taken; those of new buffers come besides. */
+static enum rdmw_violation rdmw_take_credits(struct rdmw_flow *flow,
+					     const struct rdmw_piece *piece)
 {
+	__u64 more = piece->kind == RDMW_CREDIT ? piece->at : 0;
+
 	if (more && !(flow->features & RDMW_FEATURE_GROW))
 		return RDMW_BAD_RESERVED;
 	/* The first one keeps the sum from being too large a number. */
 	if (more && (more > RDMW_WINDOW_GROWN ||
 		     flow->window_out + more > RDMW_WINDOW_GROWN))
 		return RDMW_BAD_CREDIT;
-	return RDMW_OK;
-}
-
-/* No more come back than were taken; those of new buffers come besides. */
-static enum rdmw_violation rdmw_take_credits(struct rdmw_flow *flow,
-					     const struct rdmw_piece *piece)
-{
-	__u64 more = piece->kind == RDMW_CREDIT ? piece->at : 0;
-	enum rdmw_violation bad = rdmw_check_growth(flow, more);
-
-	if (bad)
-		return bad;
 	if (piece->credits > flow->window_out - flow->credits ||
 	    (piece->kind == RDMW_CREDIT &&
 	     piece->credits < rdmw_credits_due(flow->window_out)))

@@ -168,6 +168,14 @@ void rdmw_flow_init(struct rdmw_flow *flow, const struct rdmw_offer *ours,
 		    const struct rdmw_offer *theirs);
 
 /**
+ * rdmw_has_bytes() - do bytes go with a piece? Such a one takes a credit
+ * @kind: of which kind
+ *
+ * Return: yes or no.
+ */
+_Bool rdmw_has_bytes(enum rdmw_kind kind);
+
+/**
  * rdmw_flow_may_send() - may a piece be sent now?
  * @flow: the connection's
  * @kind: of which kind

@@ -121,18 +121,6 @@ static bool krds_can_bind(const struct sockaddr_in6 *name)
 	return ((const struct sockaddr_in *)name)->sin_addr.s_addr;
 }
 
-static int krds_open_inside(struct krds_ep *ep, struct fid_domain *domain,
-			    const struct fi_info *info, void *context)
-{
-	int ret = kfi_socket_buf_alloc(&ep->buf, KRDS_MAX_MSG, KRDS_IOV_LIMIT);
-
-	ret = ret ?: kfi_post_alloc_slots(&ep->post, sizeof(struct krds_op));
-	ret = ret ?: krds_socket_open(domain->fabric->net, &ep->sock);
-	return ret
-		       ?: kfi_ep_init(&ep->post.ep, domain, info, &krds_ep_ops,
-				      context);
-}
-
 int krds_endpoint(struct fid_domain *domain, struct fi_info *info,
 		  struct fid_ep **fid, void *context)
 {
@@ -151,7 +139,12 @@ int krds_endpoint(struct fid_domain *domain, struct fi_info *info,
 		return -ENOMEM;
 	krds_ep_init(ep, info);
 	ep->name = name;
-	ret = krds_open_inside(ep, domain, info, context);
+	ret = kfi_socket_buf_alloc(&ep->buf, KRDS_MAX_MSG, KRDS_IOV_LIMIT);
+	ret = ret ?: kfi_post_alloc_slots(&ep->post, sizeof(struct krds_op));
+	ret = ret ?: krds_socket_open(domain->fabric->net, &ep->sock);
+	ret = ret
+		      ?: kfi_ep_init(&ep->post.ep, domain, info, &krds_ep_ops,
+				     context);
 	if (ret) {
 		krds_ep_free(ep);
 		return ret;

@@ -163,29 +163,23 @@ static void krds_run_one(struct krds_ep *ep)
 	} while (!krds_disown(ep, more, ++runs == KRDS_RUNS));
 }
 
-/* Those that were promised to be run: but for many, which are left to the work. */
-static void krds_run_promised(struct krds_promiser *p)
-{
-	struct krds_ep *ep;
-	int n = 0;
-
-	while ((ep = krds_promise_next(p))) {
-		if (n++ < KRDS_OTHERS && krds_own(ep))
-			krds_run_one(ep);
-		krds_promise_kept(ep);
-		cond_resched();
-	}
-}
-
 /* Who calls this has it: krds_own(). */
 void krds_run(struct krds_ep *ep)
 {
 	unsigned int noio = memalloc_noio_save();
 	struct krds_promiser p;
+	struct krds_ep *other;
+	int n = 0;
 
 	krds_promise_begin(&p);
 	krds_run_one(ep);
-	krds_run_promised(&p);
+	/* Those that were promised to be run: but for many, which are left to the work. */
+	while ((other = krds_promise_next(&p))) {
+		if (n++ < KRDS_OTHERS && krds_own(other))
+			krds_run_one(other);
+		krds_promise_kept(other);
+		cond_resched();
+	}
 	krds_promise_end(&p);
 	memalloc_noio_restore(noio);
 }

@@ -66,21 +66,16 @@ struct krds_host *krds_host_get(struct krds_ep *ep,
 	return host;
 }
 
-/* Addresses come and go: whose it is may have changed when it was idle. */
-static void krds_host_look(struct krds_ep *ep, struct krds_host *host)
-{
-	if (host->looked_at && time_before(jiffies, host->looked_at + HZ))
-		return;
-	host->looked_at = jiffies;
-	host->local =
-		krds_is_local(ep->post.ep.domain->fabric->net, &host->name);
-}
-
 void krds_host_busy(struct krds_ep *ep, struct krds_host *host)
 {
 	if (!list_empty(&host->busy))
 		return;
-	krds_host_look(ep, host);
+	/* Addresses come and go: whose it is may have changed when it was idle. */
+	if (!host->looked_at || time_after_eq(jiffies, host->looked_at + HZ)) {
+		host->looked_at = jiffies;
+		host->local = krds_is_local(ep->post.ep.domain->fabric->net,
+					    &host->name);
+	}
 	list_add_tail(&host->busy, &ep->busy);
 }
 
@@ -103,22 +98,17 @@ void krds_host_idle(struct krds_ep *ep, struct krds_host *host)
 
 /* ---- questions ----------------------------------------------------------- */
 
-static bool krds_wants_answer(const struct krds_host *host)
-{
-	if (host->local)
-		return false;
-	return !list_empty(&host->handed) ||
-	       (!host->up && !list_empty(&host->sends));
-}
-
 void krds_ask(struct krds_ep *ep, struct krds_host *host)
 {
+	bool wanted = !list_empty(&host->handed) ||
+		      (!host->up && !list_empty(&host->sends));
 	const struct fi_buf nothing = {};
 
-	if (!krds_wants_answer(host) ||
-	    (host->asked &&
-	     time_before(jiffies,
-			 host->asked_at + msecs_to_jiffies(KRDS_ASK_AGAIN_MS))))
+	if (host->local || !wanted)
+		return;
+	if (host->asked &&
+	    time_before(jiffies,
+			host->asked_at + msecs_to_jiffies(KRDS_ASK_AGAIN_MS)))
 		return;
 	if (krds_socket_send(ep, &host->name, &nothing))
 		return;

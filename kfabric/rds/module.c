@@ -82,26 +82,19 @@ static struct kfi_provider krds_prov = {
 	.fabric = krds_fabric,
 };
 
-/* Is there anything to be a provider of? */
-static int krds_probe(void)
-{
-	struct socket *sock;
-	int ret = krds_socket_open(&init_net, &sock);
-
-	if (ret)
-		pr_err("kfabric_rds: there are no RDS sockets (%d): load the kernel's module rds\n",
-		       ret);
-	else
-		sock_release(sock);
-	return ret;
-}
-
 static int __init krds_init(void)
 {
-	int ret = krds_probe();
+	struct socket *sock;
+	int ret;
 
-	if (ret)
+	/* Is there anything to be a provider of? */
+	ret = krds_socket_open(&init_net, &sock);
+	if (ret) {
+		pr_err("kfabric_rds: there are no RDS sockets (%d): load the kernel's module rds\n",
+		       ret);
 		return ret;
+	}
+	sock_release(sock);
 	krds_promisers_init();
 	krds_wq = alloc_workqueue("kfabric_rds",
 				  WQ_UNBOUND | WQ_HIGHPRI | WQ_MEM_RECLAIM, 0);

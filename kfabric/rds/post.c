@@ -14,37 +14,20 @@ static int krds_ready(struct kfi_post_ep *post, u64 dir)
 	return to_krds_ep(&post->ep)->bound ? 0 : -FI_EOPBADSTATE;
 }
 
-/* RDS has no word beside the bytes, and no way from one family to the other. */
-static int krds_check_send(struct krds_ep *ep, struct krds_op *op)
-{
-	if (op->base.flags & FI_REMOTE_CQ_DATA)
-		return -EOPNOTSUPP;
-	if (!kfi_av_name(ep->post.ep.av, op->base.addr, &op->to) ||
-	    op->to.sin6_family != ep->name.sin6_family)
-		return -EINVAL;
-	return 0;
-}
-
-/* May something be there for a receive? What comes later wakes the engine. */
-static bool krds_has_messages(const struct krds_ep *ep)
-{
-	lockdep_assert_held(&ep->post.lock);
-	return ep->running || ep->wakes != READ_ONCE(ep->seen) ||
-	       !list_empty(&ep->stash);
-}
-
 static int krds_queue(struct kfi_post_ep *post, struct kfi_op *base)
 {
 	struct krds_ep *ep = to_krds_ep(&post->ep);
 	struct krds_op *op = to_krds_op(base);
 	bool news = true;
-	int ret;
 
 	lockdep_assert_held(&post->lock);
 	if (base->type == KFI_OP_SEND) {
-		ret = krds_check_send(ep, op);
-		if (ret)
-			return ret;
+		/* RDS has no word beside the bytes, and no way between families. */
+		if (base->flags & FI_REMOTE_CQ_DATA)
+			return -EOPNOTSUPP;
+		if (!kfi_av_name(post->ep.av, base->addr, &op->to) ||
+		    op->to.sin6_family != ep->name.sin6_family)
+			return -EINVAL;
 		op->deadline = kfi_post_deadline(post);
 		op->why = 0;
 		list_add_tail(&base->node, &ep->posted);
@@ -52,7 +35,9 @@ static int krds_queue(struct kfi_post_ep *post, struct kfi_op *base)
 	} else {
 		op->canceled = false;
 		list_add_tail(&base->node, &ep->receives);
-		news = krds_has_messages(ep);
+		/* May something be there for it? What comes later wakes the engine. */
+		news = ep->running || ep->wakes != READ_ONCE(ep->seen) ||
+		       !list_empty(&ep->stash);
 	}
 	if (news && !(base->flags & FI_MORE))
 		krds_kick(ep);

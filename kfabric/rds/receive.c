@@ -85,21 +85,16 @@ void krds_drop_stash(struct krds_ep *ep)
 		krds_stash_drop(ep, stash);
 }
 
-/* The length is the sender's word for what the socket holds. */
-static bool krds_may_stash(const struct krds_ep *ep, size_t len)
-{
-	return !list_empty(&ep->busy) && len <= KRDS_MAX_MSG &&
-	       (list_empty(&ep->stash) ||
-		ep->stash_bytes + krds_stash_size(len) <= KRDS_STASH_BYTES);
-}
-
 static bool krds_stash(struct krds_ep *ep, size_t len)
 {
 	struct krds_stash *stash;
 	struct fi_buf buf;
 	ssize_t ret;
 
-	if (!krds_may_stash(ep, len))
+	/* The length is the sender's word for what the socket holds. */
+	if (list_empty(&ep->busy) || len > KRDS_MAX_MSG ||
+	    (!list_empty(&ep->stash) &&
+	     ep->stash_bytes + krds_stash_size(len) > KRDS_STASH_BYTES))
 		return false;
 	stash = kvmalloc(krds_stash_size(len), GFP_KERNEL);
 	if (!stash)
@@ -144,17 +139,6 @@ enum krds_got {
 	KRDS_CLOG, /* a message that has to wait */
 };
 
-/*
- * Can there be a datagram in the socket? RDS has woken the endpoint for each that is
- * there, under the lock that it takes to receive it.
- */
-static bool krds_look(struct krds_ep *ep)
-{
-	/* Before the socket is asked, also where loads are not in order. */
-	ep->looked = smp_load_acquire(&ep->wakes);
-	return ep->looked != ep->seen;
-}
-
 /* It was woken for what is over, or for room to send. */
 static enum krds_got krds_saw_nothing(struct krds_ep *ep, ssize_t ret)
 {
@@ -189,18 +173,6 @@ static enum krds_got krds_receive_into(struct krds_ep *ep, struct krds_op *op)
 	return KRDS_NEWS;
 }
 
-/* An answer is next, unless news of congestion has come meanwhile. */
-static void krds_answer_take(struct krds_ep *ep)
-{
-	struct sockaddr_in6 from;
-
-	if (krds_socket_receive(ep, &krds_nothing, 0, &from) < 0 ||
-	    !from.sin6_family)
-		return;
-	krds_seen(ep);
-	krds_answered(ep, &from);
-}
-
 /* There is no receive. */
 static enum krds_got krds_receive_apart(struct krds_ep *ep)
 {
@@ -213,11 +185,15 @@ static enum krds_got krds_receive_apart(struct krds_ep *ep)
 		return KRDS_NOTHING;
 	if (!from.sin6_family)
 		return KRDS_NEWS;
-	if (krds_is_answer(len, &from)) {
-		krds_answer_take(ep);
-		return KRDS_NEWS;
+	if (!krds_is_answer(len, &from))
+		return krds_stash(ep, len) ? KRDS_MESSAGE : KRDS_CLOG;
+	/* An answer is next, unless news of congestion has come meanwhile. */
+	if (krds_socket_receive(ep, &krds_nothing, 0, &from) >= 0 &&
+	    from.sin6_family) {
+		krds_seen(ep);
+		krds_answered(ep, &from);
 	}
-	return krds_stash(ep, len) ? KRDS_MESSAGE : KRDS_CLOG;
+	return KRDS_NEWS;
 }
 
 /* True: something came that sends may have waited for, or there is more. */
@@ -232,7 +208,13 @@ bool krds_receive_all(struct krds_ep *ep)
 		krds_unstash_all(ep);
 	ep->clogged = false;
 	for (n = 0; n < KRDS_BATCH; n++) {
-		if (!krds_look(ep))
+		/*
+		 * RDS has woken the endpoint for each datagram that is there, under
+		 * the lock that it takes to receive it. This is loaded before the
+		 * socket is asked, also where loads are not in order.
+		 */
+		ep->looked = smp_load_acquire(&ep->wakes);
+		if (ep->looked == ep->seen)
 			return news;
 		/* A receive that was posted meanwhile is for what came before. */
 		if (!list_empty(&ep->stash))

@@ -23,22 +23,19 @@ static bool krds_is_behind(const struct krds_host *host,
 	return false;
 }
 
-/* Its port takes messages again: those behind it have waited for that. */
-static void krds_wait_anew(struct krds_ep *ep, struct krds_host *host,
-			   struct krds_op *op)
-{
-	struct krds_op *other = op;
-
-	list_for_each_entry_continue(other, &host->sends,
-				     base.node) if (krds_same_port(other, op))
-		other->deadline = kfi_post_deadline(&ep->post);
-}
-
 static void krds_taken(struct krds_ep *ep, struct krds_host *host,
 		       struct krds_op *op)
 {
-	if (op->why)
-		krds_wait_anew(ep, host, op);
+	struct krds_op *other = op;
+
+	/* Its port takes messages again: those behind it have waited for that. */
+	if (op->why) {
+		list_for_each_entry_continue(other, &host->sends, base.node)
+		{
+			if (krds_same_port(other, op))
+				other->deadline = kfi_post_deadline(&ep->post);
+		}
+	}
 	if (host->local || (op->base.flags & FI_INJECT_COMPLETE)) {
 		krds_finish(ep, op, 0, 0);
 		return;

@@ -145,18 +145,6 @@ int krpc_call_post(struct krpc_conn *conn, struct krpc_slot *slot, u32 bytes)
 	return ret;
 }
 
-static int krpc_call_make(struct krpc_conn *conn, struct krpc_slot *slot,
-			  struct rpc_rqst *rqst)
-{
-	int ret;
-
-	ret = krpc_call_offer_reply(conn, rqst, &slot->call);
-	ret = ret ?: krpc_call_offer_call(conn, rqst, &slot->call);
-	if (!ret)
-		ret = krpc_call_fill(rqst, &slot->call, slot->data);
-	return ret < 0 ? ret : krpc_call_post(conn, slot, ret);
-}
-
 /* What RPC understands; what says nothing of the request ends the connection. */
 static int krpc_call_errno(struct krpc_conn *conn, int error)
 {
@@ -177,17 +165,6 @@ static int krpc_call_errno(struct krpc_conn *conn, int error)
 	}
 }
 
-/* As many calls are under way as the server grants; one may have ended meanwhile. */
-static int krpc_call_wait(struct krpc_conn *conn)
-{
-	struct rpc_xprt *xprt = &conn->xprt->xprt;
-
-	xprt_wait_for_buffer_space(xprt);
-	if (krpc_slot_has_room(conn))
-		xprt_write_space(xprt);
-	return -EAGAIN;
-}
-
 /**
  * krpc_call_send() - send a request
  * @conn: connection
@@ -198,20 +175,30 @@ static int krpc_call_wait(struct krpc_conn *conn)
  */
 int krpc_call_send(struct krpc_conn *conn, struct rpc_rqst *rqst)
 {
+	struct rpc_xprt *xprt = &conn->xprt->xprt;
 	struct krpc_req *req = to_krpc_req(rqst);
 	struct krpc_slot *slot;
 	int ret;
 
 	slot = krpc_slot_take(conn, req, be32_to_cpu(rqst->rq_xid));
-	if (!slot)
-		return krpc_call_wait(conn);
+	if (!slot) {
+		/* As many are under way as the server grants; one may have ended. */
+		xprt_wait_for_buffer_space(xprt);
+		if (krpc_slot_has_room(conn))
+			xprt_write_space(xprt);
+		return -EAGAIN;
+	}
 	if (IS_ERR(slot)) {
 		/* It is over, or has a call of this xid: another one is needed. */
 		krpc_conn_fail(conn, PTR_ERR(slot));
 		return -ENOTCONN;
 	}
 	rqst->rq_xtime = ktime_get();
-	ret = krpc_call_make(conn, slot, rqst);
+	ret = krpc_call_offer_reply(conn, rqst, &slot->call);
+	ret = ret ?: krpc_call_offer_call(conn, rqst, &slot->call);
+	ret = ret ?: krpc_call_fill(rqst, &slot->call, slot->data);
+	if (ret >= 0)
+		ret = krpc_call_post(conn, slot, ret);
 	if (!ret) {
 		rqst->rq_xmit_bytes_sent += rqst->rq_snd_buf.len;
 		return 0;

@@ -113,21 +113,6 @@ void krpc_callback_receive(struct krpc_conn *conn, const u8 *call, size_t bytes)
 	atomic_long_inc(&x->stats.bad_replies);
 }
 
-static int krpc_callback_send(struct krpc_conn *conn, struct krpc_slot *slot,
-			      const struct rpc_rqst *rqst)
-{
-	const struct xdr_buf *buf = &rqst->rq_snd_buf;
-
-	rpcw_answer_pack(be32_to_cpu(rqst->rq_xid), KRPC_EXTRA_RECVS,
-			 slot->data);
-	if (read_bytes_from_xdr_buf(buf, 0, slot->data + RPCW_HEADER_MIN,
-				    buf->len)) {
-		krpc_slot_sent(conn, slot);
-		return -EIO;
-	}
-	return krpc_call_post(conn, slot, RPCW_HEADER_MIN + buf->len);
-}
-
 /**
  * krpc_callback_answer() - send the answer to a call of the server's
  * @conn: connection
@@ -141,15 +126,23 @@ static int krpc_callback_send(struct krpc_conn *conn, struct krpc_slot *slot,
  */
 int krpc_callback_answer(struct krpc_conn *conn, struct rpc_rqst *rqst)
 {
+	const struct xdr_buf *buf = &rqst->rq_snd_buf;
 	struct krpc_slot *slot;
-	int ret;
+	int ret = -EIO;
 
-	if (to_krpc_callback(rqst)->cookie != rqst->rq_xprt->connect_cookie ||
-	    rqst->rq_snd_buf.len > RPCW_INLINE_BYTES - RPCW_HEADER_MIN) {
-		ret = -EIO;
-	} else {
+	if (to_krpc_callback(rqst)->cookie == rqst->rq_xprt->connect_cookie &&
+	    buf->len <= RPCW_INLINE_BYTES - RPCW_HEADER_MIN) {
 		slot = krpc_slot_take_answer(conn);
-		ret = slot ? krpc_callback_send(conn, slot, rqst) : -FI_EAGAIN;
+		if (!slot)
+			return -ENOBUFS;
+		rpcw_answer_pack(be32_to_cpu(rqst->rq_xid), KRPC_EXTRA_RECVS,
+				 slot->data);
+		if (read_bytes_from_xdr_buf(
+			    buf, 0, slot->data + RPCW_HEADER_MIN, buf->len))
+			krpc_slot_sent(conn, slot);
+		else
+			ret = krpc_call_post(conn, slot,
+					     RPCW_HEADER_MIN + buf->len);
 	}
 	if (ret == -FI_EAGAIN)
 		return -ENOBUFS;

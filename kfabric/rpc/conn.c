@@ -155,35 +155,26 @@ static void krpc_conn_has_event(struct fid_eq *eq, void *context)
 	krpc_conn_kick(context);
 }
 
-/* A message is there. Context: upcall. */
-static void krpc_conn_received(struct krpc_conn *conn, struct krpc_recv *recv,
-			       size_t bytes)
-{
-	unsigned long flags;
-
-	recv->bytes = bytes;
-	spin_lock_irqsave(&conn->lock, flags);
-	if (!conn->is_closing)
-		queue_work(krpc_wq, &recv->work);
-	spin_unlock_irqrestore(&conn->lock, flags);
-}
-
 /* Context: upcall. */
 static void krpc_conn_completed(struct fid_cq *cq,
 				const struct fi_cq_err_entry *entry,
 				void *context)
 {
 	struct krpc_conn *conn = context;
+	struct krpc_recv *recv;
+	unsigned long flags;
 
 	if (entry->flags & FI_SEND) {
 		krpc_slot_sent(conn, container_of(entry->op_context,
 						  struct krpc_slot, fi));
 		krpc_conn_kick(conn);
 	} else if (!entry->err) {
-		krpc_conn_received(conn,
-				   container_of(entry->op_context,
-						struct krpc_recv, fi),
-				   entry->len);
+		recv = container_of(entry->op_context, struct krpc_recv, fi);
+		recv->bytes = entry->len;
+		spin_lock_irqsave(&conn->lock, flags);
+		if (!conn->is_closing)
+			queue_work(krpc_wq, &recv->work);
+		spin_unlock_irqrestore(&conn->lock, flags);
 	}
 	if (entry->err)
 		krpc_conn_fail(conn, -entry->err);
@@ -271,18 +262,6 @@ static int krpc_conn_close_fid(struct kfid *fid)
 	return ret;
 }
 
-static void krpc_conn_stop_works(struct krpc_conn *conn)
-{
-	u32 i;
-
-	spin_lock_irq(&conn->lock);
-	conn->is_closing = true;
-	spin_unlock_irq(&conn->lock);
-	cancel_work_sync(&conn->work);
-	for (i = 0; conn->recvs && i < KRPC_RECVS; i++)
-		cancel_work_sync(&krpc_conn_recv(conn, i)->work);
-}
-
 /**
  * krpc_conn_close() - end a connection, and free what it has
  * @conn: connection, as far as it came
@@ -294,9 +273,16 @@ static void krpc_conn_stop_works(struct krpc_conn *conn)
  */
 void krpc_conn_close(struct krpc_conn *conn)
 {
+	u32 i;
+
 	if (conn->ep)
 		fi_shutdown(conn->ep, 0);
-	krpc_conn_stop_works(conn);
+	spin_lock_irq(&conn->lock);
+	conn->is_closing = true;
+	spin_unlock_irq(&conn->lock);
+	cancel_work_sync(&conn->work);
+	for (i = 0; conn->recvs && i < KRPC_RECVS; i++)
+		cancel_work_sync(&krpc_conn_recv(conn, i)->work);
 	/* Regions go before the endpoint that they are bound to. */
 	if (conn->slots)
 		krpc_slot_fence_all(conn);

@@ -96,15 +96,6 @@ static size_t krpc_reply_copy(struct rpc_rqst *rqst, const u8 *body,
 	return bytes;
 }
 
-/* A reply that the server wrote as a whole has to begin as one, too. */
-static bool krpc_reply_is_own(const struct rpc_rqst *rqst)
-{
-	const struct kvec *head = &rqst->rq_rcv_buf.head[0];
-
-	return head->iov_len >= sizeof(rqst->rq_xid) &&
-	       !memcmp(head->iov_base, &rqst->rq_xid, sizeof(rqst->rq_xid));
-}
-
 /*
  * The server has none: RPC gets one that says so. An error that is told otherwise is
  * lost on who still sends.
@@ -128,13 +119,16 @@ static enum rpcw_violation krpc_reply_deliver(struct krpc_conn *conn,
 					      const struct rpcw_reply *reply,
 					      size_t *bytes)
 {
+	const struct kvec *head = &rqst->rq_rcv_buf.head[0];
 	const u8 *body = recv->data + reply->header_bytes;
 	size_t body_bytes = recv->bytes - reply->header_bytes;
 
 	if (reply->kind == RPCW_ERROR) {
 		*bytes = krpc_reply_fail(conn, rqst, reply->error);
 	} else if (reply->kind == RPCW_NOMSG) {
-		if (!krpc_reply_is_own(rqst))
+		/* What the server wrote as a whole has to begin as a reply, too. */
+		if (head->iov_len < sizeof(rqst->rq_xid) ||
+		    memcmp(head->iov_base, &rqst->rq_xid, sizeof(rqst->rq_xid)))
 			return RPCW_XID;
 		*bytes = reply->reply_bytes;
 	} else if (reply->write_bytes) {
@@ -201,20 +195,6 @@ static enum rpcw_violation krpc_reply_take(struct krpc_conn *conn,
 	return bad;
 }
 
-/* A call of the server's, or a reply that nobody waits for. */
-static void krpc_reply_is_other(struct krpc_conn *conn, struct krpc_recv *recv,
-				const struct rpcw_reply *reply)
-{
-#ifdef KFI_HAS_SVC_CALLBACK
-	if (reply->is_call)
-		krpc_callback_receive(conn, recv->data + reply->header_bytes,
-				      recv->bytes - reply->header_bytes);
-	else
-#endif
-		atomic_long_inc(&conn->xprt->stats.bad_replies);
-	krpc_conn_post_recv(conn, recv);
-}
-
 static void krpc_reply_look(struct krpc_conn *conn, struct krpc_recv *recv)
 {
 	enum rpcw_violation bad;
@@ -227,13 +207,21 @@ static void krpc_reply_look(struct krpc_conn *conn, struct krpc_recv *recv)
 		return;
 	}
 	slot = reply.is_call ? NULL : krpc_slot_answer(conn, reply.xid);
-	if (!slot) {
-		krpc_reply_is_other(conn, recv, &reply);
+	if (slot) {
+		bad = krpc_reply_take(conn, recv, slot, &reply);
+		if (bad)
+			krpc_reply_is_bad(conn, bad);
 		return;
 	}
-	bad = krpc_reply_take(conn, recv, slot, &reply);
-	if (bad)
-		krpc_reply_is_bad(conn, bad);
+	/* A call of the server's, or a reply that nobody waits for. */
+#ifdef KFI_HAS_SVC_CALLBACK
+	if (reply.is_call)
+		krpc_callback_receive(conn, recv->data + reply.header_bytes,
+				      recv->bytes - reply.header_bytes);
+	else
+#endif
+		atomic_long_inc(&conn->xprt->stats.bad_replies);
+	krpc_conn_post_recv(conn, recv);
 }
 
 /**

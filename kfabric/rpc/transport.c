@@ -169,15 +169,6 @@ static void krpc_buf_free(struct rpc_task *task)
 	memalloc_noio_restore(noio);
 }
 
-static int krpc_send_now(struct krpc_conn *conn, struct rpc_rqst *rqst)
-{
-#ifdef KFI_HAS_SVC_CALLBACK
-	if (bc_prealloc(rqst))
-		return krpc_callback_answer(conn, rqst);
-#endif
-	return krpc_call_send(conn, rqst);
-}
-
 static int krpc_send_request(struct rpc_rqst *rqst)
 {
 	struct krpc_xprt *x = to_krpc_xprt(rqst->rq_xprt);
@@ -187,7 +178,12 @@ static int krpc_send_request(struct rpc_rqst *rqst)
 	if (!xprt_connected(&x->xprt) || !x->conn)
 		return -ENOTCONN;
 	noio = memalloc_noio_save();
-	ret = krpc_send_now(x->conn, rqst);
+#ifdef KFI_HAS_SVC_CALLBACK
+	if (bc_prealloc(rqst))
+		ret = krpc_callback_answer(x->conn, rqst);
+	else
+#endif
+		ret = krpc_call_send(x->conn, rqst);
 	memalloc_noio_restore(noio);
 	return ret;
 }

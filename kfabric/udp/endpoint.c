@@ -9,25 +9,19 @@
 
 #include "udp.h"
 
-/* Has the engine a use for what the socket tells? Under ep->post.lock. */
-static bool kudp_is_news(const struct kudp_ep *ep, __poll_t what)
-{
-	lockdep_assert_held(&ep->post.lock);
-	if (!what || !list_empty(&ep->busy))
-		return true;
-	return ((what & EPOLLIN) && !list_empty(&ep->receives)) ||
-	       ((what & EPOLLOUT) && !list_empty(&ep->sends));
-}
-
 /* In any context, with the socket's locks: something has come, or there is room. */
 static int kudp_woken(wait_queue_entry_t *wait, unsigned int mode, int sync,
 		      void *key)
 {
 	struct kudp_ep *ep = container_of(wait, struct kudp_ep, wait);
+	__poll_t what = key_to_poll(key);
 	unsigned long irq;
 
 	spin_lock_irqsave(&ep->post.lock, irq);
-	if (kudp_is_news(ep, key_to_poll(key)))
+	/* Has the engine a use for it? */
+	if (!what || !list_empty(&ep->busy) ||
+	    ((what & EPOLLIN) && !list_empty(&ep->receives)) ||
+	    ((what & EPOLLOUT) && !list_empty(&ep->sends)))
 		kudp_kick(ep);
 	spin_unlock_irqrestore(&ep->post.lock, irq);
 	return 0;
@@ -128,35 +122,11 @@ static void kudp_ep_init(struct kudp_ep *ep, const struct fi_info *info)
 	ep->last_from = FI_ADDR_UNSPEC;
 }
 
-/* The address to bind to: that of the info, else any of the family it speaks of. */
-static bool kudp_ep_name(struct kudp_ep *ep, const struct fi_info *info)
-{
-	if (info->src_addr)
-		return kfi_name_set(&ep->name, info->src_addr);
-	ep->name.sin6_family =
-		info->addr_format == FI_SOCKADDR_IN6 ? AF_INET6 : AF_INET;
-	return true;
-}
-
-static int kudp_open_inside(struct kudp_ep *ep, struct fid_domain *domain,
-			    const struct fi_info *info, void *context)
-{
-	int ret = kfi_socket_buf_alloc(&ep->buf, KUDP_MAX_MSG, KUDP_IOV_LIMIT);
-
-	ret = ret ?: kfi_post_alloc_slots(&ep->post, sizeof(struct kudp_op));
-	ret = ret
-		      ?: kudp_socket_open(domain->fabric->net,
-					  ep->name.sin6_family, &ep->sock);
-	return ret
-		       ?: kfi_ep_init(&ep->post.ep, domain, info, &kudp_ep_ops,
-				      context);
-}
-
 int kudp_endpoint(struct fid_domain *domain, struct fi_info *info,
 		  struct fid_ep **fid, void *context)
 {
 	struct kudp_ep *ep;
-	int ret;
+	int ret = 0;
 
 	/* What is no unconnected one has nothing to be connected by. */
 	if (info->handle || info->ep_attr->type != FI_EP_DGRAM)
@@ -165,8 +135,23 @@ int kudp_endpoint(struct fid_domain *domain, struct fi_info *info,
 	if (!ep)
 		return -ENOMEM;
 	kudp_ep_init(ep, info);
-	ret = kudp_ep_name(ep, info) ? 0 : -EADDRNOTAVAIL;
-	ret = ret ?: kudp_open_inside(ep, domain, info, context);
+	/* To bind to: the address of the info, else any of the family it speaks of. */
+	if (!info->src_addr)
+		ep->name.sin6_family = info->addr_format == FI_SOCKADDR_IN6
+					       ? AF_INET6
+					       : AF_INET;
+	else if (!kfi_name_set(&ep->name, info->src_addr))
+		ret = -EADDRNOTAVAIL;
+	ret = ret
+		      ?: kfi_socket_buf_alloc(&ep->buf, KUDP_MAX_MSG,
+					      KUDP_IOV_LIMIT);
+	ret = ret ?: kfi_post_alloc_slots(&ep->post, sizeof(struct kudp_op));
+	ret = ret
+		      ?: kudp_socket_open(domain->fabric->net,
+					  ep->name.sin6_family, &ep->sock);
+	ret = ret
+		      ?: kfi_ep_init(&ep->post.ep, domain, info, &kudp_ep_ops,
+				     context);
 	if (ret) {
 		kudp_ep_free(ep);
 		return ret;

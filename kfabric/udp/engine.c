@@ -71,16 +71,6 @@ static struct kudp_op *kudp_take(struct kudp_ep *ep, struct list_head *list)
 
 /* ---- sending ------------------------------------------------------------- */
 
-/* The socket had no room for it: it is the next one. */
-static void kudp_wait(struct kudp_ep *ep, struct kudp_op *op)
-{
-	unsigned long irq;
-
-	spin_lock_irqsave(&ep->post.lock, irq);
-	list_move(&op->base.node, &ep->sends);
-	spin_unlock_irqrestore(&ep->post.lock, irq);
-}
-
 /* Those that have waited for room for too long, which need not be the first. */
 static void kudp_end_late(struct kudp_ep *ep)
 {
@@ -101,6 +91,7 @@ static void kudp_end_late(struct kudp_ep *ep)
 static bool kudp_send(struct kudp_ep *ep, struct kudp_op *op)
 {
 	int ret = kudp_socket_send(ep, op);
+	unsigned long irq;
 
 	switch (ret) {
 	case 0:
@@ -109,7 +100,10 @@ static bool kudp_send(struct kudp_ep *ep, struct kudp_op *op)
 	case -EAGAIN:
 	case -ENOBUFS:
 	case -ENOMEM:
-		kudp_wait(ep, op);
+		/* The socket had no room for it: it is the next one. */
+		spin_lock_irqsave(&ep->post.lock, irq);
+		list_move(&op->base.node, &ep->sends);
+		spin_unlock_irqrestore(&ep->post.lock, irq);
 		return false;
 	case -EMSGSIZE:
 		kudp_finish(ep, op, EMSGSIZE, ret);

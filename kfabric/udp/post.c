@@ -13,28 +13,19 @@ static int kudp_ready(struct kfi_post_ep *post, u64 dir)
 	return to_kudp_ep(&post->ep)->bound ? 0 : -FI_EOPBADSTATE;
 }
 
-/* A datagram has no word beside its bytes, and a socket one family. */
-static int kudp_check_send(struct kudp_ep *ep, struct kudp_op *op)
-{
-	if (op->base.flags & FI_REMOTE_CQ_DATA)
-		return -EOPNOTSUPP;
-	if (!kfi_av_name(ep->post.ep.av, op->base.addr, &op->to) ||
-	    op->to.sin6_family != ep->name.sin6_family)
-		return -EINVAL;
-	return 0;
-}
-
 static int kudp_queue(struct kfi_post_ep *post, struct kfi_op *base)
 {
 	struct kudp_ep *ep = to_kudp_ep(&post->ep);
 	struct kudp_op *op = to_kudp_op(base);
-	int ret;
 
 	lockdep_assert_held(&post->lock);
 	if (base->type == KFI_OP_SEND) {
-		ret = kudp_check_send(ep, op);
-		if (ret)
-			return ret;
+		/* A datagram has no word beside its bytes, and a socket one family. */
+		if (base->flags & FI_REMOTE_CQ_DATA)
+			return -EOPNOTSUPP;
+		if (!kfi_av_name(post->ep.av, base->addr, &op->to) ||
+		    op->to.sin6_family != ep->name.sin6_family)
+			return -EINVAL;
 		op->deadline = kfi_post_deadline(post);
 		list_add_tail(&base->node, &ep->sends);
 	} else {

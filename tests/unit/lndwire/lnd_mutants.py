@@ -29,7 +29,8 @@ LND_MUTANTS = {
     "lnd-refusals-are-refused": mutant(
         "incarnations", "lndw_peer.c", "if (msg->kind == LNDW_NACK)\n\t\treturn;", "", PEER),
     "lnd-who-is-outdated-goes-on": mutant(
-        "incarnations", "lndw_peer.c", "if (msg->status == LNDW_NOT_YOU)", "if (0)", PEER),
+        "incarnations", "lndw_peer.c",
+        "if (msg->kind == LNDW_NACK && msg->status == LNDW_NOT_YOU)", "if (0)", PEER),
     "lnd-nobody-is-told-that-he-is-mistaken": mutant(
         "incarnations", "lndw_peer.c", "peer->is_nack_due = 1;", "", WORLD),
     # Once.
@@ -63,7 +64,7 @@ LND_MUTANTS = {
         "none lost", "lndw_tx.c", "if (!tx->kind || tx->is_sending || now_ms < tx->send_ms ||",
         "if (!tx->kind || tx->is_sending || tx->tries ||", WORLD),
     "lnd-a-hello-is-sent-once": mutant(
-        "none lost", "lndw_peer.c", "now_ms < peer->hello_ms)", "peer->hellos)", WORLD),
+        "none lost", "lndw_peer.c", "now_ms >= peer->hello_ms)", "!peer->hellos)", WORLD),
     "lnd-deadlines-do-not-count": mutant(
         "none lost", "lndw_tx.c", "tx->seq == seq && now_ms >= tx->deadline_ms)", "0)", PEER),
     "lnd-who-was-not-reached-has-timed-out": mutant(

@@ -172,7 +172,7 @@ RDM_MUTANTS = {
     "rdm-we-ask-without-end": mutant(
         "requests", "rdmw_flow.c", "flow->asked == RDMW_ASKED_MAX", "0", RMA),
     "rdm-an-unknown-status": mutant(
-        "requests", "rdmw_flow.c", "piece->word >= rdmw_statuses(flow) ||", "", RMA),
+        "requests", "rdmw_flow.c", "piece->word >= statuses ||", "", RMA),
     "rdm-a-failure-with-bytes": mutant(
         "requests", "rdmw_flow.c", "(piece->at && (piece->word || piece->tag))",
         "(piece->at && piece->tag)", RMA),
