@@ -414,15 +414,6 @@ static void note_setting(const struct completion *c,
 	*to = strdup(value);
 }
 
-static const struct ctl_command *find_command(const char *name)
-{
-	const struct ctl_command *const *at = ctl_commands;
-
-	while (*at && strcmp((*at)->name, name) != 0)
-		at++;
-	return *at;
-}
-
 /* The words before the last one; false: it is none that anybody knows. */
 static bool take_words(struct completion *c, char **words, int n)
 {
@@ -434,7 +425,7 @@ static bool take_words(struct completion *c, char **words, int n)
 	for (i = 0; i < n; i++) {
 		if (only_words || *words[i] != '-' || !words[i][1]) {
 			if (!c->command) {
-				c->command = find_command(words[i]);
+				c->command = ctl_command_find(words[i]);
 				if (!c->command)
 					return false;
 			} else if (c->n_words < CTL_WORDS_MAX) {
