@@ -78,11 +78,18 @@ static void offer_disks(const struct completion *c)
 }
 
 /* A member of each object of a list; with @beside another, as what it is. */
-static void offer_members(const struct completion *c, struct json_object *list,
-			  const char *member, const char *beside)
+static void offer_of_admin(const struct completion *c,
+			   int (*ask)(struct ctl *ctl, struct ctl_admin *admin,
+				      struct json_object **list),
+			   const char *member, const char *beside)
 {
+	struct json_object *list = NULL;
+	struct ctl_admin a;
 	size_t i;
 
+	if (ctl_admin_open(c->ctl, &a))
+		return;
+	(void)ask(c->ctl, &a, &list);
 	for (i = 0; list && i < json_object_array_length(list); i++) {
 		struct json_object *o = json_object_array_get_idx(list, i);
 		const char *word = ctl_admin_text(o, member);
@@ -91,22 +98,7 @@ static void offer_members(const struct completion *c, struct json_object *list,
 			offer_word(c, word,
 				   beside ? ctl_admin_text(o, beside) : NULL);
 	}
-}
-
-static void offer_of_admin(const struct completion *c,
-			   int (*ask)(struct ctl *ctl, struct ctl_admin *admin,
-				      struct json_object **list),
-			   const char *member, const char *beside)
-{
-	struct json_object *list = NULL;
-	struct ctl_admin a;
-
-	if (ctl_admin_open(c->ctl, &a))
-		return;
-	if (!ask(c->ctl, &a, &list)) {
-		offer_members(c, list, member, beside);
-		json_object_put(list);
-	}
+	json_object_put(list);
 	ctl_admin_close(&a);
 }
 
