@@ -21,6 +21,15 @@ const struct ctl_command *const ctl_commands[] = {
 	&ctl_cmd_attached, &ctl_cmd_complete, NULL,
 };
 
+const struct ctl_command *ctl_command_find(const char *name)
+{
+	const struct ctl_command *const *at = ctl_commands;
+
+	while (*at && strcmp((*at)->name, name) != 0)
+		at++;
+	return *at;
+}
+
 /* Before options are read: what is wrong with them is told so, too. */
 static bool wants_json(char *const *argv)
 {
@@ -32,14 +41,10 @@ static bool wants_json(char *const *argv)
 
 static int run_command(struct ctl *ctl, int argc, char **argv)
 {
-	const struct ctl_command *const *at = ctl_commands;
-	const struct ctl_command *command;
+	const struct ctl_command *command = ctl_command_find(argv[0]);
 	struct ctl_args args = { 0 };
 	int status;
 
-	while (*at && strcmp((*at)->name, argv[0]) != 0)
-		at++;
-	command = *at;
 	if (!command)
 		return ctl_usage(ctl, "%s: no such command", argv[0]);
 	ctl->command = command;

@@ -23,25 +23,14 @@ static struct kfb_initiator_flush *kfb_initiator_flush_at(struct kfb_ring *at)
 
 /* ---- how writes become durable ------------------------------------------ */
 
-static _Bool kfb_initiator_knows_mode(struct kfb_initiator *i, __u32 mode)
-{
-	switch (mode) {
-	case KFB_FLUSH_NONE:
-	case KFB_FLUSH_MESSAGE:
-		return 1;
-	case KFB_FLUSH_READBACK:
-		return !i->ops->can_read_back || i->ops->can_read_back(i);
-	default:
-		return 0;
-	}
-}
-
 int kfb_initiator_choose_flush(struct kfb_initiator *i)
 {
 	const struct kfb_info *info = &i->client.info;
 	__u32 mode = info->flush_mode;
 
-	if (!kfb_initiator_knows_mode(i, mode)) {
+	if (mode != KFB_FLUSH_NONE && mode != KFB_FLUSH_MESSAGE &&
+	    (mode != KFB_FLUSH_READBACK ||
+	     (i->ops->can_read_back && !i->ops->can_read_back(i)))) {
 		i->ops->say(i, KFB_SAY_WHY,
 			    "the brick makes writes durable in a way that is "
 			    "not known here",
@@ -65,20 +54,6 @@ int kfb_initiator_choose_flush(struct kfb_initiator *i)
 }
 
 /* ---- ops ------------------------------------------------------------------ */
-
-static int kfb_initiator_post_message(struct kfb_initiator_queue *q,
-				      const struct kfb_flush_op *op)
-{
-	struct kfb_request req;
-	__u16 slot;
-	int rc;
-
-	kfb_flush_request(op, &req);
-	rc = kfb_initiator_start(q, &req, q, &slot);
-	if (!rc)
-		q->flush_ids[slot] = op->id;
-	return rc;
-}
 
 /*
  * Where a readback reads: the last bytes written, or, when these have been
@@ -110,17 +85,26 @@ static int kfb_initiator_choose_place(struct kfb_initiator *i,
 	return -ENXIO;
 }
 
-static int kfb_initiator_post_readback(struct kfb_initiator_queue *q,
-				       const struct kfb_flush_op *op)
+static int kfb_initiator_post_op(struct kfb_initiator_queue *q,
+				 const struct kfb_flush_op *op)
 {
 	struct kfb_initiator *i = q->initiator;
 	__u32 at = (__u32)(op - q->flush.ops);
 	struct kfb_initiator_place from;
+	struct kfb_request req;
+	__u16 slot;
 	__u32 len;
 	int rc;
 
-	rc = kfb_initiator_choose_place(i, op, &from, &len);
-	return rc ? rc : i->ops->read_back(q, at, op->id, &from, len);
+	if (i->flush_mode == KFB_FLUSH_READBACK) {
+		rc = kfb_initiator_choose_place(i, op, &from, &len);
+		return rc ? rc : i->ops->read_back(q, at, op->id, &from, len);
+	}
+	kfb_flush_request(op, &req);
+	rc = kfb_initiator_start(q, &req, q, &slot);
+	if (!rc)
+		q->flush_ids[slot] = op->id;
+	return rc;
 }
 
 /* ---- those who wait ------------------------------------------------------- */
@@ -224,9 +208,7 @@ static _Bool kfb_initiator_post_ops(struct kfb_initiator_queue *q)
 
 	while ((op = kfb_flush_post(&q->flush))) {
 		id = op->id;
-		rc = i->flush_mode == KFB_FLUSH_READBACK
-			     ? kfb_initiator_post_readback(q, op)
-			     : kfb_initiator_post_message(q, op);
+		rc = kfb_initiator_post_op(q, op);
 		if (i->ops->flush_posted)
 			i->ops->flush_posted(q, op, rc);
 		/* No room, or no connection: it is tried when there is. */

@@ -293,30 +293,23 @@ size_t kfbrick_get_grants(const struct kfbrick *k, struct kfbrick_grant *grants,
 	return k->granted.n;
 }
 
-/* The caller's configuration, of whatever version, as this one has it. */
-static int read_config(const struct kfbrick_config *from,
-		       struct kfbrick_config *to)
+int kfbrick_connect(const struct kfbrick_config *config, struct kfbrick **out)
 {
-	if (!from || from->size < offsetof(struct kfbrick_config, client))
+	struct kfbrick_config whole; /* the caller's, of whatever version */
+	struct kfbrick *k = NULL;
+	int rc;
+
+	*out = NULL;
+	if (!config || config->size < offsetof(struct kfbrick_config, client))
 		return bad_config("size must be sizeof(struct kfbrick_config)");
-	if (kfbl_take_sized(to, sizeof(*to), from, from->size))
+	if (kfbl_take_sized(&whole, sizeof(whole), config, config->size))
 		return kfbl_fail(NULL, -E2BIG,
 				 "configuration of a connection: it has "
 				 "settings that this libkfbrick, %u.%u.%u, "
 				 "does not know; use a newer one",
 				 KFBRICK_VERSION_MAJOR, KFBRICK_VERSION_MINOR,
 				 KFBRICK_VERSION_PATCH);
-	return check_config(to);
-}
-
-int kfbrick_connect(const struct kfbrick_config *config, struct kfbrick **out)
-{
-	struct kfbrick_config whole;
-	struct kfbrick *k = NULL;
-	int rc;
-
-	*out = NULL;
-	rc = read_config(config, &whole);
+	rc = check_config(&whole);
 	if (rc)
 		return rc;
 	rc = alloc_connection(&whole, &k);

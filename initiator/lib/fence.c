@@ -85,15 +85,6 @@ int kfbrick_admit(struct kfbrick *k, const char *client)
 	return send_fence(k, client, KFB_FENCE_ADMIT);
 }
 
-/* An answer about another client would make a fence of a wrong one look right. */
-static bool is_asked_for(const struct kfb_client_query *query,
-			 const struct kfb_client_reply *reply)
-{
-	int order = strcmp(reply->name, query->name);
-
-	return query->which == KFB_CLIENT_NAMED ? !order : order > 0;
-}
-
 static int ask_client(struct kfbrick *k, const char *name, __u8 which,
 		      struct kfbrick_client *client)
 {
@@ -101,7 +92,7 @@ static int ask_client(struct kfbrick *k, const char *name, __u8 which,
 	struct kfb_request req = { .op = KFB_OP_CLIENT };
 	struct kfbrick_client full = { .size = client->size };
 	struct kfb_outcome outcome;
-	int rc;
+	int order, rc;
 
 	if (client->size < sizeof(full))
 		return kfbl_fail(k, -EINVAL,
@@ -116,7 +107,9 @@ static int ask_client(struct kfbrick *k, const char *name, __u8 which,
 		rc = tell_refusal(k, &outcome, "client", name);
 	if (rc)
 		return rc;
-	if (!is_asked_for(&req.u.client, reply))
+	/* An answer about another client would make a fence of a wrong one look right. */
+	order = strcmp(reply->name, req.u.client.name);
+	if (which == KFB_CLIENT_NAMED ? order : order <= 0)
 		return kfbl_fail(k, -EPROTO,
 				 "client at %s: the brick answered about "
 				 "another client than asked for",

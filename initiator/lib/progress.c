@@ -66,15 +66,6 @@ static void take_completion(struct kfbrick *k, struct kfbl_queue *q,
 	}
 }
 
-static bool is_access_error(const struct kfbrick *k,
-			    const struct fi_cq_err_entry *entry)
-{
-	if (entry->err == FI_EACCES || entry->err == FI_ENOKEY)
-		return true;
-	return k->url.scheme->is_rdma &&
-	       entry->prov_errno == VERBS_REMOTE_ACCESS_ERROR;
-}
-
 /* What a one-sided operation has done holds, whatever becomes of its queue. */
 static bool is_of_data(const struct kfbl_ctx *ctx)
 {
@@ -97,7 +88,10 @@ static void completion_failed(struct kfbrick *k, struct kfbl_queue *q)
 	fi_cq_strerror(q->link.cq, entry.prov_errno, entry.err_data, text,
 		       sizeof(text));
 	ctx = entry.op_context;
-	if (is_of_data(ctx) && is_access_error(k, &entry)) {
+	if (is_of_data(ctx) &&
+	    (entry.err == FI_EACCES || entry.err == FI_ENOKEY ||
+	     (k->url.scheme->is_rdma &&
+	      entry.prov_errno == VERBS_REMOTE_ACCESS_ERROR))) {
 		/* The brick took the handle back, or never gave it. */
 		if (ctx->kind == KFBL_CTX_PIECE)
 			kfbl_piece_done(k, q, ctx, -EACCES);

@@ -52,32 +52,19 @@ static int64_t count_allocated(struct kfbrick *k, uint64_t va,
 	return n < 0 ? n : count;
 }
 
-/* NO_SPACE is also what a brick says when the client's quota leaves none. */
-static bool is_over_quota(struct kfbrick *k, uint64_t n_blocks, uint64_t *quota,
-			  uint64_t *used)
-{
-	return !kfbrick_get_quota(k, quota, used) &&
-	       (*used > *quota || n_blocks > *quota - *used);
-}
-
-/* A brick that has room for fewer blocks than were asked for says no number. */
-static bool is_over_space(struct kfbrick *k, uint64_t n_blocks, uint64_t *free)
-{
-	struct kfbrick_info info = { .size = sizeof(info) };
-
-	if (kfbrick_get_info(k, &info))
-		return false;
-	*free = info.slots_free + info.slow_free;
-	return n_blocks > *free;
-}
-
+/*
+ * NO_SPACE is also what a brick says when the client's quota leaves none, and it says no
+ * number.
+ */
 static int refused_range(struct kfbrick *k, uint16_t op, uint64_t va,
 			 uint64_t n_blocks, const struct kfb_outcome *outcome)
 {
+	bool is_full = op == KFB_OP_ALLOC && outcome->status == KFB_ST_NO_SPACE;
+	struct kfbrick_info info = { .size = sizeof(info) };
 	uint64_t quota, used, n_free;
 
-	if (op == KFB_OP_ALLOC && outcome->status == KFB_ST_NO_SPACE &&
-	    is_over_quota(k, n_blocks, &quota, &used))
+	if (is_full && !kfbrick_get_quota(k, &quota, &used) &&
+	    (used > quota || n_blocks > quota - used))
 		return kfbl_fail(k, outcome->error,
 				 "alloc 0x%llx+%llu at %s: quota of client %s: "
 				 "%llu of %llu blocks are in use, %llu were "
@@ -89,8 +76,10 @@ static int refused_range(struct kfbrick *k, uint16_t op, uint64_t va,
 				 (unsigned long long)used,
 				 (unsigned long long)quota,
 				 (unsigned long long)n_blocks);
-	if (op == KFB_OP_ALLOC && outcome->status == KFB_ST_NO_SPACE &&
-	    is_over_space(k, n_blocks, &n_free))
+	n_free = is_full && !kfbrick_get_info(k, &info)
+			 ? info.slots_free + info.slow_free
+			 : UINT64_MAX;
+	if (n_blocks > n_free)
 		return kfbl_fail(k, outcome->error,
 				 "alloc 0x%llx+%llu at %s: %s: %llu blocks "
 				 "were asked for, %llu are free; free some, or "

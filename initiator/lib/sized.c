@@ -7,21 +7,14 @@
 
 #include "internal.h"
 
-static bool is_zero(const uint8_t *bytes, size_t len)
-{
-	while (len && !*bytes) {
-		bytes++;
-		len--;
-	}
-	return !len;
-}
-
 int kfbl_take_sized(void *to, size_t size, const void *from, size_t from_size)
 {
 	const uint8_t *bytes = from;
+	size_t i;
 
-	if (from_size > size && !is_zero(bytes + size, from_size - size))
-		return -E2BIG;
+	for (i = size; i < from_size; i++)
+		if (bytes[i])
+			return -E2BIG;
 	memset(to, 0, size);
 	memcpy(to, from, from_size < size ? from_size : size);
 	return 0;

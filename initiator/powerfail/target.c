@@ -35,34 +35,27 @@ static int size_of(int fd, uint64_t *size)
 }
 
 /* What is written there is flushed from the page cache, too. */
-static int open_write(struct target *t, const struct target_name *name)
+static int open_file(struct target *t, const struct target_name *name,
+		     bool write)
 {
-	t->fd = open(name->path, O_RDWR | O_CLOEXEC | O_DIRECT);
-	if (t->fd < 0 && errno == EINVAL)
-		t->fd = open(name->path, O_RDWR | O_CLOEXEC);
-	return t->fd < 0 ? -errno : 0;
-}
+	const int flags = (write ? O_RDWR : O_RDONLY) | O_CLOEXEC;
 
-/* Nothing that the cache still holds may stand for what the disk has kept. */
-static int drop_cache(int fd)
-{
-	int rc = fdatasync(fd) ? errno
-			       : posix_fadvise(fd, 0, 0, POSIX_FADV_DONTNEED);
-
-	return -rc;
-}
-
-static int open_read(struct target *t, const struct target_name *name)
-{
-	t->fd = open(name->path, O_RDONLY | O_CLOEXEC | O_DIRECT);
+	t->fd = open(name->path, flags | O_DIRECT);
 	if (t->fd >= 0 || errno != EINVAL)
 		return t->fd < 0 ? -errno : 0;
-	if (!name->page_cache)
+	if (!write && !name->page_cache)
 		return target_fail(t, -EINVAL, name->path,
 				   "its file system has no way past the page "
 				   "cache: see --page-cache");
-	t->fd = open(name->path, O_RDONLY | O_CLOEXEC);
-	return t->fd < 0 ? -errno : drop_cache(t->fd);
+	t->fd = open(name->path, flags);
+	if (t->fd < 0)
+		return -errno;
+	if (write)
+		return 0;
+	/* Nothing that the cache still holds may stand for what the disk has kept. */
+	if (fdatasync(t->fd))
+		return -errno;
+	return -posix_fadvise(t->fd, 0, 0, POSIX_FADV_DONTNEED);
 }
 
 static int open_path(struct target *t, const struct target_name *name,
@@ -72,7 +65,7 @@ static int open_path(struct target *t, const struct target_name *name,
 	uint64_t has = 0;
 	int rc;
 
-	rc = write ? open_write(t, name) : open_read(t, name);
+	rc = open_file(t, name, write);
 	if (rc)
 		return t->why[0] ? rc : target_fail(t, rc, path, strerror(-rc));
 	rc = size_of(t->fd, &has);

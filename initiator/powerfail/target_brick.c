@@ -81,47 +81,37 @@ int target_brick_read(struct target *t, uint64_t at, void *buf, size_t len)
  * The library has words for a call that failed, and none for what a completion
  * brings: of a lost connection the next poll has them.
  */
-static int say_completion(struct target *t, int error, const char *what)
-{
-	struct kfbrick_completion none;
-
-	if (error == -ECONNRESET && kfbrick_poll(t->k, &none, 1, 0) == error)
-		return say_brick_failure(t, error, what);
-	return error ? target_fail(t, error, what, strerror(-error)) : 0;
-}
-
 static int wait_durable(struct target *t, const char *what)
 {
-	struct kfbrick_completion done;
-	int n = kfbrick_poll(t->k, &done, 1, -1);
+	struct kfbrick_completion done, none;
+	int rc = kfbrick_poll(t->k, &done, 1, -1);
 
-	if (n < 0)
-		return say_brick_failure(t, n, what);
-	return say_completion(t, done.error, what);
+	if (rc < 0)
+		return say_brick_failure(t, rc, what);
+	rc = done.error;
+	if (rc == -ECONNRESET && kfbrick_poll(t->k, &none, 1, 0) == rc)
+		return say_brick_failure(t, rc, what);
+	return rc ? target_fail(t, rc, what, strerror(-rc)) : 0;
 }
 
-static int write_durably(struct target *t, uint64_t at, const void *buf,
-			 size_t len)
+int target_brick_write(struct target *t, uint64_t at, const void *buf,
+		       size_t len, bool durable)
 {
-	const char *what = "durable write";
+	const char *what = durable ? "durable write" : "write";
 	struct kfbrick_memory *memory;
-	int rc = kfbrick_memory_register(t->k, (void *)(uintptr_t)buf, len,
-					 &memory);
+	int rc;
 
+	if (!durable)
+		return say_brick_failure(t, kfbrick_write(t->k, at, buf, len),
+					 what);
+	rc = kfbrick_memory_register(t->k, (void *)(uintptr_t)buf, len,
+				     &memory);
 	if (rc)
 		return say_brick_failure(t, rc, what);
 	rc = kfbrick_post_write_durable(t->k, at, buf, len, NULL);
 	rc = rc ? say_brick_failure(t, rc, what) : wait_durable(t, what);
 	(void)kfbrick_memory_release(t->k, memory);
 	return rc;
-}
-
-int target_brick_write(struct target *t, uint64_t at, const void *buf,
-		       size_t len, bool durable)
-{
-	if (durable)
-		return write_durably(t, at, buf, len);
-	return say_brick_failure(t, kfbrick_write(t->k, at, buf, len), "write");
 }
 
 int target_brick_flush(struct target *t)

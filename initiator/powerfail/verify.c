@@ -240,6 +240,9 @@ static int parse_verify_arguments(int argc, char **argv,
 		case 'k':
 			name->key_file = optarg;
 			break;
+		case 'u':
+			name->allow_untrusted_tcp = true;
+			break;
 		case 'p':
 			name->page_cache = true;
 			break;

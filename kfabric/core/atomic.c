@@ -208,18 +208,13 @@ static u64 kfi_atomic_load(const struct kfi_atomic *a, const void *array,
 	return kfi_is_signed(a->datatype) ? (u64)(s32)word : word;
 }
 
-/* Two loads, where words have 32 bits, could see half of what somebody writes. */
-static u64 kfi_read_u64(u64 *at)
-{
-	return sizeof(long) < sizeof(*at) ? cmpxchg64(at, 0, 0)
-					  : READ_ONCE(*at);
-}
-
 static void kfi_change_u64(const struct kfi_atomic *a, u64 *at, u64 b, u64 c,
 			   void *result)
 {
-	u64 seen, old = kfi_read_u64(at);
+	u64 seen, old;
 
+	/* Two loads, where words have 32 bits, could see half of what somebody writes. */
+	old = sizeof(long) < sizeof(*at) ? cmpxchg64(at, 0, 0) : READ_ONCE(*at);
 	while (a->op != FI_ATOMIC_READ) {
 		seen = cmpxchg64(at, old, kfi_atomic_value(a, old, b, c));
 		if (seen == old)
@@ -253,30 +248,14 @@ static bool kfi_atomic_next(struct kfi_buf_iter *it, size_t size,
 	       !(seg->offset & (size - 1));
 }
 
-static void kfi_atomic_element(const struct kfi_atomic *a,
-			       const struct kfi_seg *seg, size_t i,
-			       void *result)
-{
-	void *at = kmap_local_page(seg->page) + seg->offset;
-	u64 b = 0, c = 0;
-
-	if (a->op != FI_ATOMIC_READ)
-		b = kfi_atomic_load(a, a->operand, i);
-	if (a->op >= FI_CSWAP)
-		c = kfi_atomic_load(a, a->compare, i);
-	if (seg->len == sizeof(u64))
-		kfi_change_u64(a, at, b, c, result + i * sizeof(u64));
-	else
-		kfi_change_u32(a, at, b, c, result + i * sizeof(u32));
-	kunmap_local(at);
-}
-
 int kfi_atomic_apply(const struct kfi_atomic *a, const struct fi_buf *mem,
 		     u64 offset, void *result)
 {
 	size_t i, size = kfabric_datatype_size(a->datatype);
 	struct kfi_buf_iter start, it;
 	struct kfi_seg seg;
+	u64 b = 0, c = 0;
+	void *at;
 
 	kfi_buf_start(&start, mem);
 	kfi_buf_advance(&start, offset);
@@ -285,7 +264,16 @@ int kfi_atomic_apply(const struct kfi_atomic *a, const struct fi_buf *mem,
 			return -EINVAL;
 	for (it = start, i = 0; i < a->count; i++) {
 		kfi_atomic_next(&it, size, &seg);
-		kfi_atomic_element(a, &seg, i, result);
+		at = kmap_local_page(seg.page) + seg.offset;
+		if (a->op != FI_ATOMIC_READ)
+			b = kfi_atomic_load(a, a->operand, i);
+		if (a->op >= FI_CSWAP)
+			c = kfi_atomic_load(a, a->compare, i);
+		if (size == sizeof(u64))
+			kfi_change_u64(a, at, b, c, result + i * size);
+		else
+			kfi_change_u32(a, at, b, c, result + i * size);
+		kunmap_local(at);
 	}
 	return 0;
 }

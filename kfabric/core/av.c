@@ -306,32 +306,23 @@ bool kfi_av_name_ctx(struct fid_av *av, fi_addr_t fi_addr,
 }
 EXPORT_SYMBOL_GPL(kfi_av_name_ctx);
 
-static fi_addr_t kfi_av_find(struct fid_av *av, const struct sockaddr_in6 *name)
+fi_addr_t kfi_av_find_again(struct fid_av *av, const struct sockaddr_in6 *name,
+			    fi_addr_t last)
 {
-	fi_addr_t fi_addr = FI_ADDR_UNSPEC;
+	fi_addr_t fi_addr = last;
+	struct kfi_av_slot *slot;
 	unsigned long irq;
 	u32 i;
 
 	spin_lock_irqsave(&av->lock, irq);
-	i = kfi_av_find_locked(av, name);
-	if (i != KFI_AV_NONE)
-		fi_addr = kfi_av_number(av, i);
+	slot = kfi_av_slot_locked(av, last);
+	if (!slot || memcmp(&slot->name, name, sizeof(*name))) {
+		i = kfi_av_find_locked(av, name);
+		fi_addr = i == KFI_AV_NONE ? FI_ADDR_UNSPEC
+					   : kfi_av_number(av, i);
+	}
 	spin_unlock_irqrestore(&av->lock, irq);
 	return fi_addr;
-}
-
-fi_addr_t kfi_av_find_again(struct fid_av *av, const struct sockaddr_in6 *name,
-			    fi_addr_t last)
-{
-	struct kfi_av_slot *slot;
-	unsigned long irq;
-	bool same;
-
-	spin_lock_irqsave(&av->lock, irq);
-	slot = kfi_av_slot_locked(av, last);
-	same = slot && !memcmp(&slot->name, name, sizeof(*name));
-	spin_unlock_irqrestore(&av->lock, irq);
-	return same ? last : kfi_av_find(av, name);
 }
 EXPORT_SYMBOL_GPL(kfi_av_find_again);
 

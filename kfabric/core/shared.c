@@ -49,16 +49,6 @@ static bool kfi_srx_give_locked(struct kfi_srx *srx, struct kfi_op *op)
 	return given;
 }
 
-/* Who is broken has left, or is about to. */
-static void kfi_srx_wait_locked(struct kfi_srx *srx, struct kfi_post_ep *ep)
-{
-	lockdep_assert_held(&srx->lock);
-	spin_lock(&ep->lock);
-	if (!ep->broken && list_empty(&ep->srx_node))
-		list_add_tail(&ep->srx_node, &srx->waiters);
-	spin_unlock(&ep->lock);
-}
-
 static struct kfi_op *kfi_srx_pop_locked(struct kfi_srx *srx)
 {
 	struct kfi_op *op =
@@ -70,18 +60,6 @@ static struct kfi_op *kfi_srx_pop_locked(struct kfi_srx *srx)
 		srx->nr--;
 	}
 	return op;
-}
-
-/* One that was put aside is older than what was posted since. */
-static void kfi_srx_put_back_locked(struct kfi_srx *srx, struct kfi_op *op)
-{
-	struct kfi_op *next;
-
-	lockdep_assert_held(&srx->lock);
-	list_for_each_entry(next, &srx->rx, node)
-		if (next->data > op->data)
-			break;
-	list_add_tail(&op->node, &next->node);
 }
 
 struct kfi_op *kfi_srx_take(struct kfi_post_ep *ep)
@@ -100,8 +78,13 @@ struct kfi_op *kfi_srx_take(struct kfi_post_ep *ep)
 	else
 		op = kfi_srx_pop_locked(srx);
 	is_low = op && kfi_low_water_due(&srx->low, srx->nr, &low);
-	if (!op)
-		kfi_srx_wait_locked(srx, ep);
+	if (!op) {
+		/* Who is broken has left, or is about to. */
+		spin_lock(&ep->lock);
+		if (!ep->broken && list_empty(&ep->srx_node))
+			list_add_tail(&ep->srx_node, &srx->waiters);
+		spin_unlock(&ep->lock);
+	}
 	spin_unlock_irqrestore(&srx->lock, irq);
 	if (is_low)
 		kfi_low_water_call(&srx->ep, &low);
@@ -116,9 +99,9 @@ EXPORT_SYMBOL_GPL(kfi_srx_take);
 
 void kfi_srx_leave(struct kfi_post_ep *ep)
 {
+	struct kfi_op *op, *next;
 	struct kfi_srx *srx;
 	unsigned long irq;
-	struct kfi_op *op;
 
 	if (!ep->ep.srx)
 		return;
@@ -127,8 +110,13 @@ void kfi_srx_leave(struct kfi_post_ep *ep)
 	list_del_init(&ep->srx_node);
 	op = ep->srx_op;
 	ep->srx_op = NULL;
-	if (op && !kfi_srx_give_locked(srx, op))
-		kfi_srx_put_back_locked(srx, op);
+	if (op && !kfi_srx_give_locked(srx, op)) {
+		/* It is older than what was posted since. */
+		list_for_each_entry(next, &srx->rx, node)
+			if (next->data > op->data)
+				break;
+		list_add_tail(&op->node, &next->node);
+	}
 	spin_unlock_irqrestore(&srx->lock, irq);
 }
 EXPORT_SYMBOL_GPL(kfi_srx_leave);
@@ -206,15 +194,12 @@ static void kfi_srx_close(struct kfid *fid)
 	}
 }
 
-static void kfi_srx_release(struct kfid *fid)
-{
-	kfree(container_of(fid, struct kfi_srx, ep.fid));
-}
+static_assert(!offsetof(struct kfi_srx, ep.fid)); /* kfi_obj_kfree() */
 
 static const struct fi_ops kfi_srx_fid_ops = {
 	.size = sizeof(struct fi_ops),
 	.close = kfi_srx_close,
-	.release = kfi_srx_release,
+	.release = kfi_obj_kfree,
 };
 
 static const struct kfi_ep_ops kfi_srx_ops = {

@@ -28,19 +28,6 @@ int kfabric_srx_context(struct fid_domain *domain,
 }
 EXPORT_SYMBOL_GPL(kfabric_srx_context);
 
-/* Nobody reads the handler before something was posted. */
-static int kfi_srx_set_space(struct fid_ep *srx, const void *optval,
-			     size_t optlen)
-{
-	if (optlen != sizeof(srx->space))
-		return -EINVAL;
-	if (atomic_long_read(&srx->nr_posts) ||
-	    atomic_long_read(&srx->nr_again))
-		return -FI_EOPBADSTATE;
-	memcpy(&srx->space, optval, optlen);
-	return 0;
-}
-
 int kfi_srx_setopt(struct fid_ep *srx, int optname, const void *optval,
 		   size_t optlen)
 {
@@ -50,7 +37,14 @@ int kfi_srx_setopt(struct fid_ep *srx, int optname, const void *optval,
 		return -ENODEV;
 	switch (optname) {
 	case FI_OPT_SPACE_HANDLER:
-		return kfi_srx_set_space(srx, optval, optlen);
+		if (optlen != sizeof(srx->space))
+			return -EINVAL;
+		/* Nobody reads the handler before something was posted. */
+		if (atomic_long_read(&srx->nr_posts) ||
+		    atomic_long_read(&srx->nr_again))
+			return -FI_EOPBADSTATE;
+		memcpy(&srx->space, optval, optlen);
+		return 0;
 	case FI_OPT_LOW_WATER:
 		if (!srx->low_water)
 			return -ENOSYS;

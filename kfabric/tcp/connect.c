@@ -33,6 +33,20 @@ static int ktcp_connect_error(int err)
 	}
 }
 
+/* Tell of the connection, or of its failure, with what the peer has said. */
+static void ktcp_connect_done(struct ktcp_ep *ep, int ret, const u8 *data,
+			      u32 len)
+{
+	if (ret) {
+		kfi_ep_down(&ep->post.ep, ktcp_connect_error(ret), ret, data,
+			    len);
+		return;
+	}
+	ktcp_start(ep);
+	if (!kfi_ep_connected(&ep->post.ep, data, len))
+		ktcp_receive_kick(ep);
+}
+
 static void ktcp_connect_work(struct work_struct *work)
 {
 	struct ktcp_ep *ep = container_of(work, struct ktcp_ep, connect_work);
@@ -62,14 +76,18 @@ static void ktcp_connect_work(struct work_struct *work)
 					       tcpw_cm_rx_order(cm));
 	if (!ret || ret == -ECONNREFUSED)
 		data = cm->need ? tcpw_cm_rx_data(cm, &len) : NULL;
-	if (ret) {
-		kfi_ep_down(&ep->post.ep, ktcp_connect_error(ret), ret, data,
-			    len);
-		return;
-	}
-	ktcp_start(ep);
-	if (!kfi_ep_connected(&ep->post.ep, data, len))
-		ktcp_receive_kick(ep);
+	ktcp_connect_done(ep, ret, data, len);
+}
+
+/* The rest waits for the peer. */
+static void ktcp_connect_queue(struct ktcp_ep *ep, const void *param,
+			       size_t paramlen, struct work_struct *work)
+{
+	ktcp_socket_tune(ep->sock, ep->post.ep.op_timeout_ms);
+	ep->param_len = paramlen;
+	if (paramlen)
+		memcpy(ep->param, param, paramlen);
+	queue_work(ktcp_cm_wq, work);
 }
 
 int ktcp_connect(struct fid_ep *fid, const void *addr, const void *param,
@@ -88,29 +106,17 @@ int ktcp_connect(struct fid_ep *fid, const void *addr, const void *param,
 			       &ep->sock);
 	if (ret)
 		return ret;
-	ktcp_socket_tune(ep->sock, fid->op_timeout_ms);
-	ep->param_len = paramlen;
-	if (paramlen)
-		memcpy(ep->param, param, paramlen);
-	queue_work(ktcp_cm_wq, &ep->connect_work);
+	ktcp_connect_queue(ep, param, paramlen, &ep->connect_work);
 	return 0;
 }
 
 static void ktcp_accepted_work(struct work_struct *work)
 {
 	struct ktcp_ep *ep = container_of(work, struct ktcp_ep, accepted_work);
-	int ret;
+	int ret = ktcp_cm_send(ep->sock, TCPW_CM_ACCEPT, ep->param,
+			       ep->param_len, ep->post.ep.cm_timeout_ms);
 
-	ret = ktcp_cm_send(ep->sock, TCPW_CM_ACCEPT, ep->param, ep->param_len,
-			   ep->post.ep.cm_timeout_ms);
-	if (ret) {
-		kfi_ep_down(&ep->post.ep, ktcp_connect_error(ret), ret, NULL,
-			    0);
-		return;
-	}
-	ktcp_start(ep);
-	if (!kfi_ep_connected(&ep->post.ep, NULL, 0))
-		ktcp_receive_kick(ep);
+	ktcp_connect_done(ep, ret, NULL, 0);
 }
 
 /* Take the socket of the request, once. */
@@ -141,11 +147,7 @@ int ktcp_accept(struct fid_ep *fid, const void *param, size_t paramlen)
 	kfi_obj_put(&req->req.fid);
 	if (!ep->sock)
 		return -ECONNABORTED;
-	ktcp_socket_tune(ep->sock, fid->op_timeout_ms);
-	ep->param_len = paramlen;
-	if (paramlen)
-		memcpy(ep->param, param, paramlen);
-	queue_work(ktcp_cm_wq, &ep->accepted_work);
+	ktcp_connect_queue(ep, param, paramlen, &ep->accepted_work);
 	return 0;
 }
 

@@ -74,16 +74,6 @@ void ktcp_start(struct ktcp_ep *ep)
 /* ---- operations ---------------------------------------------------------- */
 
 /*
- * Who has answered to an operation has received all of it: with the answer came an
- * acknowledgement of TCP, or before. Else the socket sends of memory that is the
- * upper layer's again.
- */
-static bool ktcp_is_there(const struct ktcp_ep *ep, struct kfi_op *op)
-{
-	return !before(tcp_sk(ep->sock->sk)->snd_una, to_ktcp_op(op)->end);
-}
-
-/*
  * Tell, in the order of posting, what is over. A fenced operation waits for all
  * before it. Under the socket's lock.
  */
@@ -92,7 +82,7 @@ void ktcp_complete_ready(struct ktcp_ep *ep)
 	unsigned long irq;
 	struct kfi_op *op;
 
-	do {
+	for (;;) {
 		spin_lock_irqsave(&ep->post.lock, irq);
 		op = list_first_entry_or_null(&ep->sent, struct kfi_op, node);
 		if (op && !(to_ktcp_op(op)->handed && to_ktcp_op(op)->answered))
@@ -100,27 +90,23 @@ void ktcp_complete_ready(struct ktcp_ep *ep)
 		else if (!op && !list_empty(&ep->tx))
 			ktcp_send_kick(ep);
 		spin_unlock_irqrestore(&ep->post.lock, irq);
-		if (op && !ktcp_is_there(ep, op)) {
+		if (!op)
+			return;
+		/*
+		 * Who has answered to an operation has received all of it: with the answer
+		 * came an acknowledgement of TCP, or before. Else the socket sends of
+		 * memory that is the upper layer's again.
+		 */
+		if (before(tcp_sk(ep->sock->sk)->snd_una,
+			   to_ktcp_op(op)->end)) {
 			ktcp_report_violation(ep, TCPW_EARLY_ANSWER);
 			return;
 		}
-		if (op)
-			kfi_post_done(&ep->post, op);
-	} while (op);
+		kfi_post_done(&ep->post, op);
+	}
 }
 
 /* ---- time ---------------------------------------------------------------- */
-
-/* Return the operation that has waited longest, or NULL. */
-static struct ktcp_op *ktcp_oldest_locked(struct ktcp_ep *ep)
-{
-	struct kfi_op *op;
-
-	lockdep_assert_held(&ep->post.lock);
-	op = list_first_entry_or_null(&ep->sent, struct kfi_op, node);
-	op = op ?: list_first_entry_or_null(&ep->tx, struct kfi_op, node);
-	return op ? to_ktcp_op(op) : NULL;
-}
 
 u64 ktcp_moved_bytes(const struct ktcp_ep *ep)
 {
@@ -159,22 +145,6 @@ static unsigned long ktcp_due_locked(struct ktcp_ep *ep,
 	return time_after(due, t->deadline) ? due : t->deadline;
 }
 
-/* Does a message of the peer's have a receive that others could have? */
-static bool ktcp_has_shared_locked(const struct ktcp_ep *ep)
-{
-	lockdep_assert_held(&ep->post.lock);
-	return ep->post.ep.srx && !list_empty(&ep->rx);
-}
-
-/* Does it wait for this end, which has not read all yet, or commits a write? */
-static bool ktcp_is_behind(const struct ktcp_ep *ep)
-{
-	const struct tcp_sock *tp = tcp_sk(ep->sock->sk);
-
-	return READ_ONCE(ep->r.commits) ||
-	       READ_ONCE(tp->rcv_nxt) != READ_ONCE(tp->copied_seq);
-}
-
 static void ktcp_fed_locked(struct ktcp_ep *ep, u64 received)
 {
 	lockdep_assert_held(&ep->post.lock);
@@ -183,15 +153,19 @@ static void ktcp_fed_locked(struct ktcp_ep *ep, u64 received)
 }
 
 /*
- * When the peer must have gone on with that message. The time begins anew with each so
- * many bytes: how long it may take depends on its length, which the receive limits.
+ * When the peer must have gone on with a message that has a receive which others could
+ * have. The time begins anew with each so many bytes: how long it may take depends on its
+ * length, which the receive limits. Nor does it run while this end is behind, which has
+ * not read all yet, or commits a write.
  */
 static unsigned long ktcp_shared_due_locked(struct ktcp_ep *ep)
 {
-	u64 received = READ_ONCE(tcp_sk(ep->sock->sk)->bytes_received);
+	const struct tcp_sock *tp = tcp_sk(ep->sock->sk);
+	u64 received = READ_ONCE(tp->bytes_received);
 
 	if (received - ep->fed_bytes >= KTCP_MOVED_MIN_BYTES ||
-	    ktcp_is_behind(ep))
+	    READ_ONCE(ep->r.commits) ||
+	    READ_ONCE(tp->rcv_nxt) != READ_ONCE(tp->copied_seq))
 		ktcp_fed_locked(ep, received);
 	return ep->fed_at + ktcp_timeout(ep);
 }
@@ -199,15 +173,19 @@ static unsigned long ktcp_shared_due_locked(struct ktcp_ep *ep)
 /* When the connection is to end; false: it waits for nothing. */
 static bool ktcp_next_due_locked(struct ktcp_ep *ep, unsigned long *due)
 {
-	const struct ktcp_op *t = ktcp_oldest_locked(ep);
 	unsigned long shared;
+	struct kfi_op *op;
 
-	if (t)
-		*due = ktcp_due_locked(ep, t);
-	if (!ktcp_has_shared_locked(ep))
-		return t;
+	lockdep_assert_held(&ep->post.lock);
+	/* The one that has waited longest. */
+	op = list_first_entry_or_null(&ep->sent, struct kfi_op, node);
+	op = op ?: list_first_entry_or_null(&ep->tx, struct kfi_op, node);
+	if (op)
+		*due = ktcp_due_locked(ep, to_ktcp_op(op));
+	if (!ep->post.ep.srx || list_empty(&ep->rx))
+		return op;
 	shared = ktcp_shared_due_locked(ep);
-	if (!t || time_before(shared, *due))
+	if (!op || time_before(shared, *due))
 		*due = shared;
 	return true;
 }

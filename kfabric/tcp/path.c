@@ -41,21 +41,10 @@ static int ktcp_path_of(struct sock *sk, struct fi_path *path)
 	return 0;
 }
 
-/* Rules may look at where a packet comes from. */
-static int ktcp_path_bind(struct socket *probe, const struct ktcp_ep *ep)
-{
-	struct sockaddr_in6 local = ep->local;
-
-	if (!local.sin6_family)
-		return 0;
-	local.sin6_port = 0; /* of either family */
-	return kernel_bind(probe, (struct sockaddr *)&local,
-			   kfi_addr_len(&local));
-}
-
 int ktcp_ep_path(struct fid_ep *fid, struct fi_path *path)
 {
 	struct ktcp_ep *ep = to_ktcp_ep(fid);
+	struct sockaddr_in6 local = ep->local;
 	struct socket *probe;
 	int ret;
 
@@ -65,7 +54,11 @@ int ktcp_ep_path(struct fid_ep *fid, struct fi_path *path)
 			       SOCK_DGRAM, IPPROTO_UDP, &probe);
 	if (ret)
 		return ret;
-	ret = ktcp_path_bind(probe, ep);
+	/* Rules may look at where a packet comes from. */
+	local.sin6_port = 0; /* of either family */
+	if (local.sin6_family)
+		ret = kernel_bind(probe, (struct sockaddr *)&local,
+				  kfi_addr_len(&local));
 	ret = ret
 		      ?: kernel_connect(probe, (struct sockaddr *)&ep->remote,
 					kfi_addr_len(&ep->remote), 0);

@@ -78,39 +78,28 @@ static void take_event(struct stcp_eq *eq, struct stcp_event *event)
 	eq->n_events--;
 }
 
-/* A passive endpoint goes once: all that is in the queue is looked at. */
-static void purge_listener(struct stcp_eq *eq, fid_t fid)
+/*
+ * Thousands of endpoints may end at a time: each looks at what is its own. A passive one
+ * goes once: all that is in the queue is looked at.
+ */
+void stcp_eq_purge(struct stcp_eq *eq, fid_t fid)
 {
+	struct stcp_ep *ep =
+		fid->fclass == FI_CLASS_EP
+			? stcp_container_of(fid, struct stcp_ep, fid.fid)
+			: NULL;
 	struct stcp_event *event, *next;
 
-	for (event = TAILQ_FIRST(&eq->events); event; event = next) {
-		next = TAILQ_NEXT(event, link);
+	pthread_mutex_lock(&eq->lock);
+	event = ep ? LIST_FIRST(&ep->own_events) : TAILQ_FIRST(&eq->events);
+	for (; event; event = next) {
+		next = ep ? LIST_NEXT(event, own_link)
+			  : TAILQ_NEXT(event, link);
 		if (event->fid != fid)
 			continue;
 		take_event(eq, event);
 		event_free(event);
 	}
-}
-
-/* Thousands may end at a time: each looks at what is its own. */
-static void purge_endpoint(struct stcp_eq *eq, struct stcp_ep *ep)
-{
-	struct stcp_event *event;
-
-	while ((event = LIST_FIRST(&ep->own_events))) {
-		take_event(eq, event);
-		event_free(event);
-	}
-}
-
-void stcp_eq_purge(struct stcp_eq *eq, fid_t fid)
-{
-	pthread_mutex_lock(&eq->lock);
-	if (fid->fclass == FI_CLASS_EP)
-		purge_endpoint(eq,
-			       stcp_container_of(fid, struct stcp_ep, fid.fid));
-	else
-		purge_listener(eq, fid);
 	pthread_mutex_unlock(&eq->lock);
 }
 

@@ -46,28 +46,6 @@ enum tcpw_violation stcp_mr_find(struct stcp_domain *domain,
 	return why;
 }
 
-static int insert_mr(struct stcp_domain *domain, struct stcp_mr *mr)
-{
-	struct stcp_mr **found;
-	int rc = 0;
-
-	pthread_mutex_lock(&domain->mr_lock);
-	found = tsearch(mr, &domain->mrs, compare_keys);
-	if (!found)
-		rc = -FI_ENOMEM;
-	else if (*found != mr)
-		rc = -FI_ENOKEY;
-	pthread_mutex_unlock(&domain->mr_lock);
-	return rc;
-}
-
-static void extract_mr(struct stcp_domain *domain, struct stcp_mr *mr)
-{
-	pthread_mutex_lock(&domain->mr_lock);
-	(void)tdelete(mr, &domain->mrs, compare_keys);
-	pthread_mutex_unlock(&domain->mr_lock);
-}
-
 static bool op_uses(const struct stcp_op *op, const struct stcp_mr *mr)
 {
 	if (!op || op->kind != STCP_RESPONSE)
@@ -100,7 +78,9 @@ static int mr_close(struct fid *fid)
 
 	if (stcp_is_inherited(domain->fabric))
 		return 0;
-	extract_mr(domain, mr);
+	pthread_mutex_lock(&domain->mr_lock);
+	(void)tdelete(mr, &domain->mrs, compare_keys);
+	pthread_mutex_unlock(&domain->mr_lock);
 	pthread_mutex_lock(&domain->lock);
 	LIST_FOREACH(ep, &domain->eps, domain_link)
 	{
@@ -121,8 +101,8 @@ static int mr_reg(struct fid *fid, const void *buf, size_t len, uint64_t access,
 		  uint64_t offset, uint64_t requested_key, uint64_t flags,
 		  struct fid_mr **out, void *context)
 {
-	struct stcp_mr *mr;
-	int rc;
+	struct stcp_mr **found, *mr;
+	int rc = 0;
 
 	if (fid->fclass != FI_CLASS_DOMAIN || offset || flags)
 		return -FI_EINVAL;
@@ -137,7 +117,13 @@ static int mr_reg(struct fid *fid, const void *buf, size_t len, uint64_t access,
 	mr->base = (uint8_t *)(uintptr_t)buf;
 	mr->len = len;
 	mr->access = access;
-	rc = insert_mr(mr->domain, mr);
+	pthread_mutex_lock(&mr->domain->mr_lock);
+	found = tsearch(mr, &mr->domain->mrs, compare_keys);
+	if (!found)
+		rc = -FI_ENOMEM;
+	else if (*found != mr)
+		rc = -FI_ENOKEY;
+	pthread_mutex_unlock(&mr->domain->mr_lock);
 	if (rc)
 		free(mr);
 	else

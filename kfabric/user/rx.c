@@ -242,24 +242,22 @@ void stcp_rx_flush(struct stcp_ep *ep, int err, int prov_errno)
 	}
 }
 
-/* A message that is arriving has taken the first receive for good. */
-static bool is_being_filled(const struct stcp_ep *ep, const struct stcp_op *op)
-{
-	return op == TAILQ_FIRST(&ep->receives) && ep->rx.hdr.op == TCPW_MSG &&
-	       (ep->rx.kind == TCPW_WANT_PAYLOAD ||
-		ep->rx.kind == TCPW_WANT_FINISH);
-}
-
 ssize_t stcp_ep_cancel(fid_t fid, void *context)
 {
 	struct stcp_ep *ep = stcp_container_of(fid, struct stcp_ep, fid.fid);
 	struct stcp_op *op;
+	bool is_filled;
 
 	pthread_mutex_lock(&ep->lock);
 	TAILQ_FOREACH(op, &ep->receives, link)
 	if (op->context == context)
 		break;
-	if (op && !is_being_filled(ep, op)) {
+	/* A message that is arriving has taken the first receive for good. */
+	is_filled = op == TAILQ_FIRST(&ep->receives) &&
+		    ep->rx.hdr.op == TCPW_MSG &&
+		    (ep->rx.kind == TCPW_WANT_PAYLOAD ||
+		     ep->rx.kind == TCPW_WANT_FINISH);
+	if (op && !is_filled) {
 		TAILQ_REMOVE(&ep->receives, op, link);
 		op->err = FI_ECANCELED;
 		stcp_op_complete(ep, op);

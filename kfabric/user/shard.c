@@ -54,12 +54,17 @@ static atomic_uint busy_poll_us;
 static atomic_uint generation;
 static pthread_once_t fork_once = PTHREAD_ONCE_INIT;
 
-uint64_t stcp_now_ms(void)
+static uint64_t now_us(void)
 {
 	struct timespec ts;
 
 	clock_gettime(CLOCK_MONOTONIC, &ts);
-	return (uint64_t)ts.tv_sec * 1000 + (uint64_t)ts.tv_nsec / 1000000;
+	return (uint64_t)ts.tv_sec * 1000000 + (uint64_t)ts.tv_nsec / 1000;
+}
+
+uint64_t stcp_now_ms(void)
+{
+	return now_us() / 1000;
 }
 
 static void wake_thread(struct stcp_shard *shard)
@@ -113,14 +118,6 @@ void stcp_set_busy_poll(unsigned int us)
 {
 	atomic_store(&busy_poll_us,
 		     us < STCP_BUSY_POLL_MAX_US ? us : STCP_BUSY_POLL_MAX_US);
-}
-
-static uint64_t now_us(void)
-{
-	struct timespec ts;
-
-	clock_gettime(CLOCK_MONOTONIC, &ts);
-	return (uint64_t)ts.tv_sec * 1000000 + (uint64_t)ts.tv_nsec / 1000;
 }
 
 /* Looks for a while, if the shard is to; then sleeps. */

@@ -13,22 +13,11 @@
 
 #include "impl.h"
 
-/* Its user sleeps on an epoll, which has room for sockets. */
-static int add_epoll(struct stcp_wait *wait)
-{
-	struct epoll_event event = { .events = EPOLLIN };
-
-	wait->user_fd = epoll_create1(EPOLL_CLOEXEC);
-	if (wait->user_fd >= 0 &&
-	    !epoll_ctl(wait->user_fd, EPOLL_CTL_ADD, wait->fd, &event))
-		return 0;
-	return -errno;
-}
-
 int stcp_wait_init(struct stcp_wait *wait, enum fi_wait_obj obj,
 		   bool with_sockets)
 {
-	int rc = 0;
+	struct epoll_event event = { .events = EPOLLIN };
+	int rc;
 
 	*wait = (struct stcp_wait){ .fd = -1, .user_fd = -1, .armed = true };
 	if (obj == FI_WAIT_NONE)
@@ -38,12 +27,17 @@ int stcp_wait_init(struct stcp_wait *wait, enum fi_wait_obj obj,
 	wait->fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
 	if (wait->fd < 0)
 		return -errno;
-	if (with_sockets)
-		rc = add_epoll(wait);
-	else
+	if (!with_sockets) {
 		wait->user_fd = wait->fd;
-	if (rc)
-		stcp_wait_fini(wait);
+		return 0;
+	}
+	/* Its user sleeps on an epoll, which has room for sockets. */
+	wait->user_fd = epoll_create1(EPOLL_CLOEXEC);
+	if (wait->user_fd >= 0 &&
+	    !epoll_ctl(wait->user_fd, EPOLL_CTL_ADD, wait->fd, &event))
+		return 0;
+	rc = -errno;
+	stcp_wait_fini(wait);
 	return rc;
 }
 

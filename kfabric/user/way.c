@@ -146,16 +146,6 @@ int stcp_way_by(const char *name, struct stcp_way *out)
 	return ask_link(&q, out);
 }
 
-static int way_of_index(int index, struct stcp_way *out)
-{
-	struct question q = {
-		.header.nlmsg_len = NLMSG_LENGTH(sizeof(q.u.link)),
-		.u.link.ifi_index = index,
-	};
-
-	return ask_link(&q, out);
-}
-
 bool stcp_never_leaves(const struct sockaddr *addr)
 {
 	struct sockaddr_storage ss = { 0 };
@@ -218,7 +208,11 @@ int stcp_way_to(const struct sockaddr *to, struct stcp_way *out)
 	if (!oif || RTA_PAYLOAD(oif) < sizeof(index))
 		return -EHOSTUNREACH;
 	memcpy(&index, RTA_DATA(oif), sizeof(index));
-	rc = way_of_index(index, &way);
+	q = (struct question){
+		.header.nlmsg_len = NLMSG_LENGTH(sizeof(q.u.link)),
+		.u.link.ifi_index = index,
+	};
+	rc = ask_link(&q, &way);
 	if (rc)
 		return rc;
 	/* This host's own addresses are reached by way of themselves. */

@@ -49,11 +49,15 @@ int kfiv_cm_event(struct rdma_cm_id *id, struct rdma_cm_event *event)
 
 /* ---- events of an endpoint -------------------------------------------- */
 
+u32 kfiv_cm_timeout_ms(const struct kfiv_ep *ep)
+{
+	return READ_ONCE(ep->ep.cm_timeout_ms) ?: KFIV_CM_TIMEOUT_MS;
+}
+
 static void kfiv_cm_start_timer(struct kfiv_ep *ep)
 {
-	u32 timeout_ms = READ_ONCE(ep->ep.cm_timeout_ms) ?: KFIV_CM_TIMEOUT_MS;
-
-	mod_delayed_work(kfiv_wq, &ep->cm_timer, msecs_to_jiffies(timeout_ms));
+	mod_delayed_work(kfiv_wq, &ep->cm_timer,
+			 msecs_to_jiffies(kfiv_cm_timeout_ms(ep)));
 }
 
 static int kfiv_addr_resolved(struct kfiv_ep *ep, struct rdma_cm_id *id)
@@ -76,8 +80,7 @@ static int kfiv_addr_resolved(struct kfiv_ep *ep, struct rdma_cm_id *id)
 	if (ret)
 		return ret;
 	kfiv_cm_start_timer(ep);
-	return rdma_resolve_route(id, READ_ONCE(ep->ep.cm_timeout_ms)
-					      ?: KFIV_CM_TIMEOUT_MS);
+	return rdma_resolve_route(id, kfiv_cm_timeout_ms(ep));
 }
 
 /*
@@ -91,17 +94,6 @@ static noinline __noclone u32 kfiv_cm_reads(const struct kfiv_ep *ep,
 			     : conn->initiator_depth;
 }
 
-/* A queue pair that may not read waits for ever with what is answered, or fails. */
-static void kfiv_cm_take_depth(struct kfiv_ep *ep,
-			       const struct rdma_conn_param *conn)
-{
-	if (ep->sinks || kfiv_cm_reads(ep, conn))
-		return;
-	ep->ep.comp_levels &= ~FI_DELIVERY_COMPLETE;
-	ep->ep.flush_modes &= ~FI_FLUSH_READBACK;
-	WRITE_ONCE(ep->ep.atomic, NULL);
-}
-
 static int kfiv_cm_established(struct kfiv_ep *ep, struct rdma_cm_event *event)
 {
 	const struct rdma_conn_param *conn = &event->param.conn;
@@ -111,7 +103,12 @@ static int kfiv_cm_established(struct kfiv_ep *ep, struct rdma_cm_event *event)
 
 	cancel_delayed_work(&ep->cm_timer);
 	kfiv_sinks_limit(ep, conn);
-	kfiv_cm_take_depth(ep, conn);
+	/* A queue pair that may not read waits for ever with what is answered, or fails. */
+	if (!ep->sinks && !kfiv_cm_reads(ep, conn)) {
+		ep->ep.comp_levels &= ~FI_DELIVERY_COMPLETE;
+		ep->ep.flush_modes &= ~FI_FLUSH_READBACK;
+		WRITE_ONCE(ep->ep.atomic, NULL);
+	}
 	if (!ep->accepting)
 		data = kfiv_cm_get_data(conn->private_data,
 					conn->private_data_len, &len);
@@ -230,7 +227,6 @@ int kfiv_id_create(struct kfiv_ep *ep, enum rdma_ucm_port_space ps,
 
 static int kfiv_start_connect(struct kfiv_ep *ep)
 {
-	u32 timeout_ms = READ_ONCE(ep->ep.cm_timeout_ms) ?: KFIV_CM_TIMEOUT_MS;
 	struct sockaddr *src = NULL; /* any */
 	int ret = kfiv_id_create(ep, RDMA_PS_TCP, IB_QPT_RC);
 
@@ -240,7 +236,7 @@ static int kfiv_start_connect(struct kfiv_ep *ep)
 	if (ep->src.ss_family)
 		src = (struct sockaddr *)&ep->src;
 	ret = rdma_resolve_addr(ep->id, src, (struct sockaddr *)&ep->dest,
-				timeout_ms);
+				kfiv_cm_timeout_ms(ep));
 	/* To the routing tables this is memory, to a fabric a lazy peer. */
 	return ret == -ENOBUFS ? -ENOMEM : ret;
 }

@@ -118,20 +118,19 @@ static void kfiv_collect_over(struct kfiv_ep *ep, struct kfiv_op *op,
 	spin_unlock_irqrestore(&ep->tx_lock, irq);
 }
 
-/* Of a failed fi_inject() the completion is in its slot until somebody reads it. */
-static bool kfiv_keeps_slot(const struct kfiv_ep *ep, const struct kfiv_op *op)
-{
-	return op->err && !op->comp->entry.op_context &&
-	       !ep->ep.tx_cq->attr.comp_handler;
-}
-
 static void kfiv_finish_tx(struct kfiv_ep *ep, struct kfiv_op *op,
 			   struct list_head *slots)
 {
-	/* Who reads the completion may have the slot at once. */
-	struct kfiv_slot *slot = kfiv_keeps_slot(ep, op) ? NULL : op->slot;
+	struct kfiv_slot *slot = op->slot;
 	struct kfiv_ah *ah = op->ah;
 
+	/*
+	 * Of a failed fi_inject() the completion is in its slot until somebody reads it,
+	 * who may have the slot at once.
+	 */
+	if (op->err && !op->comp->entry.op_context &&
+	    !ep->ep.tx_cq->attr.comp_handler)
+		slot = NULL;
 	kfiv_op_finish(ep, op, op->err, op->status);
 	if (ah)
 		kfiv_ah_put(ah);
@@ -307,19 +306,6 @@ void kfiv_flush_left(struct kfiv_ep *ep)
 
 /* ---- time ------------------------------------------------------------- */
 
-/* The first one under way that the device tells of; NULL: all are quiet. */
-static struct kfiv_op *kfiv_first_told_locked(const struct kfiv_ep *ep)
-{
-	struct kfiv_op *op;
-
-	lockdep_assert_held(&ep->tx_lock);
-	list_for_each_entry(op, &ep->tx_ops, node)
-		if ((op->wr.send.send_flags & IB_SEND_SIGNALED) ||
-		    op->cqe.done == kfiv_front_done)
-			return op;
-	return NULL;
-}
-
 /*
  * An empty WRITE behind quiet operations, of which the device tells: it is over when they
  * are. The peer looks at neither its key nor its address (InfiniBand, C9-88).
@@ -364,9 +350,16 @@ static bool kfiv_time_is_over_locked(struct kfiv_ep *ep, unsigned long limit,
 {
 	struct kfiv_op *oldest =
 		list_first_entry(&ep->tx_ops, struct kfiv_op, node);
-	struct kfiv_op *told = kfiv_first_told_locked(ep);
+	struct kfiv_op *told = NULL, *op;
 
 	lockdep_assert_held(&ep->tx_lock);
+	/* The first one that the device tells of; none: all are quiet. */
+	list_for_each_entry(op, &ep->tx_ops, node)
+		if ((op->wr.send.send_flags & IB_SEND_SIGNALED) ||
+		    op->cqe.done == kfiv_front_done) {
+			told = op;
+			break;
+		}
 	*end = ep->asked_for ? ep->asked_end : (told ?: oldest)->posted + limit;
 	if (time_before(jiffies, *end))
 		return false;

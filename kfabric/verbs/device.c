@@ -78,17 +78,6 @@ static noinline __noclone u32 kfiv_max_srq(struct ib_device *ib)
 	return min(ib->attrs.max_srq_wr, ib->attrs.max_cqe / 2);
 }
 
-/*
- * Does the device say nothing when a queue pair that has failed has done with its shared
- * receives? The InfiniBand specification (volume 1, affiliated asynchronous events) has
- * "last WQE reached" for it.
- */
-static bool kfiv_is_mute(struct ib_device *ib)
-{
-	return kfiv_is_siw(ib) ||
-	       (ib->ops.driver_id == RDMA_DRIVER_RXE && !KFI_RXE_LAST_WQE);
-}
-
 /* Limits are what all ports can do; of some devices no port is up yet. */
 static void kfiv_read_limits(struct kfiv_device *dev)
 {
@@ -102,7 +91,14 @@ static void kfiv_read_limits(struct kfiv_device *dev)
 		min3(attr->max_send_sge, attr->max_recv_sge, KFIV_MAX_SGE);
 	dev->max_seg = kfiv_max_mapping(dev->ib);
 	dev->max_srx = kfiv_max_srq(dev->ib);
-	dev->mute = kfiv_is_mute(dev->ib);
+	dev->siw = kfiv_is_siw(dev->ib);
+	/*
+	 * Does it say nothing when a queue pair that has failed has done with its shared
+	 * receives? The InfiniBand specification (volume 1, affiliated asynchronous
+	 * events) has "last WQE reached" for it.
+	 */
+	dev->mute = dev->siw || (dev->ib->ops.driver_id == RDMA_DRIVER_RXE &&
+				 !KFI_RXE_LAST_WQE);
 	dev->max_msg_size = SIZE_MAX;
 	rdma_for_each_port(dev->ib, i)
 	{
@@ -112,7 +108,6 @@ static void kfiv_read_limits(struct kfiv_device *dev)
 			dev->max_msg_size = min_t(size_t, dev->max_msg_size,
 						  port.max_msg_sz);
 	}
-	dev->siw = kfiv_is_siw(dev->ib);
 	dev->atomic = !dev->iwarp && attr->atomic_cap != IB_ATOMIC_NONE;
 	/* What is offered holds for reads, too: our users do not split them. */
 	if (!dev->iwarp) {

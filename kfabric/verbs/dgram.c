@@ -136,19 +136,6 @@ int kfiv_dgram_enable(struct kfiv_ep *ep)
 
 /* ---- the end -------------------------------------------------------------------- */
 
-static void kfiv_dgram_close(struct kfiv_dgram *dgram)
-{
-	struct kfiv_ep *ep = dgram->ep;
-
-	spin_lock_irq(&ep->tx_lock);
-	spin_lock(&ep->rx_lock);
-	spin_lock(&dgram->lock);
-	WRITE_ONCE(dgram->closed, true);
-	spin_unlock(&dgram->lock);
-	spin_unlock(&ep->rx_lock);
-	spin_unlock_irq(&ep->tx_lock);
-}
-
 /*
  * Part of kfiv_ep_stop(): nothing is posted any more. Afterwards neither the device nor
  * a work has to do with an operation, and what is left is in the endpoint's lists.
@@ -159,7 +146,14 @@ void kfiv_dgram_stop(struct kfiv_ep *ep)
 	struct kfiv_dgram *dgram = ep->dgram;
 
 	lockdep_assert_held(&ep->mutex);
-	kfiv_dgram_close(dgram);
+	/* Whoever posts, delivers or asks holds one of them. */
+	spin_lock_irq(&ep->tx_lock);
+	spin_lock(&ep->rx_lock);
+	spin_lock(&dgram->lock);
+	WRITE_ONCE(dgram->closed, true);
+	spin_unlock(&dgram->lock);
+	spin_unlock(&ep->rx_lock);
+	spin_unlock_irq(&ep->tx_lock);
 	cancel_work_sync(&dgram->work);
 	kfiv_asks_end(dgram);
 	if (ep->qp) {

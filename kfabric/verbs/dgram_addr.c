@@ -132,20 +132,6 @@ static void kfiv_peer_del_locked(struct kfiv_dgram *dgram,
 	kfree(peer);
 }
 
-static void kfiv_peer_make_room_locked(struct kfiv_dgram *dgram)
-{
-	struct kfiv_peer *peer;
-
-	lockdep_assert_held(&dgram->lock);
-	if (dgram->nr_peers < KFIV_PEERS_MAX)
-		return;
-	list_for_each_entry(peer, &dgram->peers, lru)
-		if (!peer->asking) {
-			kfiv_peer_del_locked(dgram, peer);
-			return;
-		}
-}
-
 /* The peer of a name; if there is none it becomes *new, which is NULL then. */
 static struct kfiv_peer *kfiv_peer_get_locked(struct kfiv_dgram *dgram,
 					      const struct sockaddr_in6 *name,
@@ -155,7 +141,12 @@ static struct kfiv_peer *kfiv_peer_get_locked(struct kfiv_dgram *dgram,
 
 	if (peer)
 		return peer;
-	kfiv_peer_make_room_locked(dgram);
+	if (dgram->nr_peers >= KFIV_PEERS_MAX)
+		list_for_each_entry(peer, &dgram->peers, lru)
+			if (!peer->asking) {
+				kfiv_peer_del_locked(dgram, peer);
+				break;
+			}
 	peer = *new;
 	*new = NULL;
 	peer->name = *name;

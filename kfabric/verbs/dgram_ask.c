@@ -48,39 +48,11 @@ struct kfiv_ask {
 
 /* ---- asking --------------------------------------------------------------------- */
 
-static u32 kfiv_ask_timeout_ms(const struct kfiv_ask *ask)
-{
-	return READ_ONCE(ask->dgram->ep->ep.cm_timeout_ms)
-		       ?: KFIV_CM_TIMEOUT_MS;
-}
-
-/* By another device or port than the queue pair's nothing can be sent. */
-static int kfiv_ask_address(struct kfiv_ask *ask, struct rdma_cm_id *id)
-{
-	if (id->device != ask->dgram->ep->domain->dev->ib ||
-	    id->port_num != ask->dgram->port_num)
-		return -EHOSTUNREACH;
-	return rdma_resolve_route(id, kfiv_ask_timeout_ms(ask));
-}
-
-/*
- * What the peer will see as the source of our datagrams, which have a global route header
- * where ib_init_ah_attr_from_path() gives the address handle one.
- */
-static void kfiv_ask_own_gid(const struct rdma_cm_id *id, union ib_gid *gid)
-{
-	struct sa_path_rec *path = id->route.path_rec;
-
-	if (rdma_cap_eth_ah(id->device, id->port_num) || path->hop_limit > 0)
-		*gid = path->sgid;
-	else
-		kfiv_lid_gid(gid, be32_to_cpu(sa_path_get_slid(path)));
-}
-
 static int kfiv_ask_request(struct kfiv_ask *ask, struct rdma_cm_id *id)
 {
 	const struct kfiv_dgram *dgram = ask->dgram;
 	const struct sockaddr_in6 *own = (const void *)&dgram->ep->src;
+	struct sa_path_rec *path = id->route.path_rec;
 	struct kfiv_hello hello = {
 		.magic = cpu_to_be32(KFIV_HELLO_MAGIC),
 		.qpn = cpu_to_be32(dgram->qpn),
@@ -91,7 +63,14 @@ static int kfiv_ask_request(struct kfiv_ask *ask, struct rdma_cm_id *id)
 					 .qp_num = dgram->qpn };
 	union ib_gid gid;
 
-	kfiv_ask_own_gid(id, &gid);
+	/*
+	 * What the peer will see as the source of our datagrams, which have a global
+	 * route header where ib_init_ah_attr_from_path() gives the address handle one.
+	 */
+	if (rdma_cap_eth_ah(id->device, id->port_num) || path->hop_limit > 0)
+		gid = path->sgid;
+	else
+		kfiv_lid_gid(&gid, be32_to_cpu(sa_path_get_slid(path)));
 	memcpy(hello.gid, gid.raw, sizeof(hello.gid));
 	return rdma_connect_locked(id, &param);
 }
@@ -112,25 +91,23 @@ static int kfiv_ask_answer(struct kfiv_ask *ask, struct rdma_ud_param *answer)
 	return 0;
 }
 
-/* A positive status is the peer's: nobody listens there, or wants to be asked. */
-static int kfiv_ask_failed(const struct rdma_cm_event *event)
-{
-	if (event->event == RDMA_CM_EVENT_UNREACHABLE && event->status > 0)
-		return -ECONNREFUSED;
-	return event->status < 0 ? event->status : -EHOSTUNREACH;
-}
-
 static int kfiv_ask_event(struct kfiv_cm *cm, struct rdma_cm_id *id,
 			  struct rdma_cm_event *event)
 {
 	struct kfiv_ask *ask = container_of(cm, struct kfiv_ask, cm);
+	struct kfiv_ep *ep = ask->dgram->ep;
 	int ret;
 
 	if (ask->ah)
 		return 0; /* it is answered */
 	switch (event->event) {
 	case RDMA_CM_EVENT_ADDR_RESOLVED:
-		ret = kfiv_ask_address(ask, id);
+		/* By another device or port than the queue pair's nothing can be sent. */
+		if (id->device != ep->domain->dev->ib ||
+		    id->port_num != ask->dgram->port_num)
+			ret = -EHOSTUNREACH;
+		else
+			ret = rdma_resolve_route(id, kfiv_cm_timeout_ms(ep));
 		break;
 	case RDMA_CM_EVENT_ROUTE_RESOLVED:
 		ret = kfiv_ask_request(ask, id);
@@ -143,7 +120,12 @@ static int kfiv_ask_event(struct kfiv_cm *cm, struct rdma_cm_id *id,
 	case RDMA_CM_EVENT_ADDR_CHANGE:
 		return 0;
 	default:
-		ret = kfiv_ask_failed(event);
+		/* A positive one is the peer's: nobody listens, or wants to be asked. */
+		if (event->event == RDMA_CM_EVENT_UNREACHABLE &&
+		    event->status > 0)
+			ret = -ECONNREFUSED;
+		else
+			ret = event->status < 0 ? event->status : -EHOSTUNREACH;
 		break;
 	}
 	if (ret) {
@@ -171,7 +153,7 @@ static int kfiv_ask_begin(struct kfiv_ask *ask)
 	ask->id = id;
 	ret = rdma_resolve_addr(id, (struct sockaddr *)&src,
 				(struct sockaddr *)&ask->name,
-				kfiv_ask_timeout_ms(ask));
+				kfiv_cm_timeout_ms(ep));
 	/* To the routing tables this is memory. */
 	return ret == -ENOBUFS ? -ENOMEM : ret;
 }
@@ -213,9 +195,9 @@ static void kfiv_ask_work(struct work_struct *work)
 		ret = kfiv_ask_begin(ask);
 		if (!ret) {
 			/* Unless it has been answered meanwhile. */
-			queue_delayed_work(
-				kfiv_ask_wq, &ask->work,
-				msecs_to_jiffies(kfiv_ask_timeout_ms(ask)));
+			queue_delayed_work(kfiv_ask_wq, &ask->work,
+					   msecs_to_jiffies(kfiv_cm_timeout_ms(
+						   ask->dgram->ep)));
 			goto out;
 		}
 		ask->result = ret;
@@ -317,17 +299,6 @@ static void kfiv_hello_take(struct kfiv_dgram *dgram, struct rdma_cm_id *id,
 	kfiv_peer_learn(dgram, &name, &source);
 }
 
-static void kfiv_dgram_request(struct kfiv_dgram *dgram, struct rdma_cm_id *id,
-			       const struct rdma_ud_param *request)
-{
-	struct rdma_conn_param param = { .qp_num = dgram->qpn };
-
-	if (READ_ONCE(dgram->closed))
-		return;
-	kfiv_hello_take(dgram, id, request);
-	rdma_accept(id, &param);
-}
-
 /*
  * Of the id that listens, and, as context and handler are the listener's, of that of a
  * request, which has done all it is for: the connection manager destroys it, and refuses
@@ -337,10 +308,15 @@ int kfiv_dgram_event(struct kfiv_cm *cm, struct rdma_cm_id *id,
 		     struct rdma_cm_event *event)
 {
 	struct kfiv_ep *ep = container_of(cm, struct kfiv_ep, cm);
+	struct rdma_conn_param param = {};
 
 	switch (event->event) {
 	case RDMA_CM_EVENT_CONNECT_REQUEST:
-		kfiv_dgram_request(ep->dgram, id, &event->param.ud);
+		param.qp_num = ep->dgram->qpn;
+		if (!READ_ONCE(ep->dgram->closed)) {
+			kfiv_hello_take(ep->dgram, id, &event->param.ud);
+			rdma_accept(id, &param);
+		}
 		return -ECONNABORTED;
 	case RDMA_CM_EVENT_DEVICE_REMOVAL:
 		kfiv_ep_fail(ep, ENODEV, event->event);

@@ -94,14 +94,6 @@ static int kfiv_set_device(struct fi_info *info, const struct kfiv_device *dev,
 	return domain->name ? 0 : -ENOMEM;
 }
 
-/* iWARP has no datagrams: who asks for them is answered with what there is. */
-static bool kfiv_is_dgram(const struct kfiv_device *dev,
-			  const struct fi_info *hints)
-{
-	return hints && hints->ep_attr && hints->ep_attr->type == FI_EP_DGRAM &&
-	       !(dev && dev->iwarp);
-}
-
 /* What is different where an info is one of datagram endpoints. */
 static void kfiv_make_dgram(struct fi_info *info, const struct kfiv_device *dev)
 {
@@ -166,7 +158,9 @@ static struct fi_info *kfiv_new_info(const struct kfiv_device *dev,
 		goto free_info;
 	if (dev && kfiv_set_device(info, dev, hints))
 		goto free_info;
-	if (kfiv_is_dgram(dev, hints))
+	/* iWARP has no datagrams: who asks for them is answered with what there is. */
+	if (hints && hints->ep_attr && hints->ep_attr->type == FI_EP_DGRAM &&
+	    !iwarp)
 		kfiv_make_dgram(info, dev);
 	kfi_obey_hints(info, hints);
 	return info;

@@ -252,16 +252,6 @@ void kfiv_srx_join(struct kfiv_ep *ep)
 	spin_unlock_irq(&srx->lock);
 }
 
-static void kfiv_srx_leave(struct kfiv_ep *ep)
-{
-	struct kfiv_srx *srx = kfiv_srx_of(ep);
-
-	spin_lock_irq(&srx->lock);
-	hash_del(&ep->srx_node);
-	spin_unlock_irq(&srx->lock);
-	wait_var_event(&ep->srx_busy, !atomic_read(&ep->srx_busy));
-}
-
 /*
  * ib_drain_qp() is for others: where it waits for the event it polls the CQ by itself,
  * of which others have shares, so that upcalls of one endpoint would come at one time.
@@ -269,6 +259,7 @@ static void kfiv_srx_leave(struct kfiv_ep *ep)
 void kfiv_srx_drain(struct kfiv_ep *ep)
 {
 	struct kfiv_device *dev = ep->domain->dev;
+	struct kfiv_srx *srx = kfiv_srx_of(ep);
 	struct ib_qp_init_attr init;
 	struct ib_qp_attr attr = {};
 	bool tells;
@@ -293,7 +284,10 @@ void kfiv_srx_drain(struct kfiv_ep *ep)
 	if (READ_ONCE(dev->mute))
 		synchronize_rcu();
 	ib_drain_sq(ep->qp);
-	kfiv_srx_leave(ep);
+	spin_lock_irq(&srx->lock);
+	hash_del(&ep->srx_node);
+	spin_unlock_irq(&srx->lock);
+	wait_var_event(&ep->srx_busy, !atomic_read(&ep->srx_busy));
 }
 
 /* ---- open and close ---------------------------------------------------- */
@@ -386,21 +380,6 @@ static noinline __noclone int kfiv_srx_create(struct kfiv_srx *srx)
 	return 0;
 }
 
-/* All that needs the device. On failure nothing of it is held. */
-static int kfiv_srx_set_up(struct kfiv_srx *srx)
-{
-	int ret = kfiv_srx_create(srx);
-
-	if (ret) {
-		kfiv_domain_put_hw(srx->domain);
-		return ret;
-	}
-	if (kfiv_domain_add(srx->domain, &srx->node, &srx->domain->srxs))
-		return 0;
-	kfiv_srx_free_hw(srx);
-	return -ENODEV;
-}
-
 static struct kfiv_srx *kfiv_srx_alloc(struct kfiv_domain *domain,
 				       const struct fi_rx_attr *attr)
 {
@@ -468,7 +447,13 @@ int kfiv_srx_context(struct fid_domain *fdomain, const struct fi_rx_attr *attr,
 		kfiv_domain_put_hw(domain);
 		return ret;
 	}
-	ret = kfiv_srx_set_up(srx);
+	ret = kfiv_srx_create(srx);
+	if (ret) {
+		kfiv_domain_put_hw(domain);
+	} else if (!kfiv_domain_add(domain, &srx->node, &domain->srxs)) {
+		kfiv_srx_free_hw(srx);
+		ret = -ENODEV;
+	}
 	if (ret) {
 		kfi_obj_abort(&srx->ep.fid);
 		return ret;

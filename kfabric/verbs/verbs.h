@@ -622,6 +622,7 @@ void kfiv_ep_works_init(struct kfiv_ep *ep);
 
 /* cm.c */
 extern const struct fi_ops_cm kfiv_cm_ops;
+u32 kfiv_cm_timeout_ms(const struct kfiv_ep *ep);
 int kfiv_cm_event(struct rdma_cm_id *id, struct rdma_cm_event *event);
 /* The endpoint's CM id, unless its hardware is gone: -ENODEV. Under id_mutex. */
 int kfiv_id_create(struct kfiv_ep *ep, enum rdma_ucm_port_space ps,

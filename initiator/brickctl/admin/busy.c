@@ -15,20 +15,13 @@
 /* No more are looked at for the words of one error. */
 #define PAGES_MAX 64
 
-static bool extent_overlaps(const struct kfbrick_extent *e, uint64_t va,
-			    uint64_t n_blocks)
-{
-	uint64_t first = va / KFBRICK_BLOCK_BYTES;
-	uint64_t theirs = e->va / KFBRICK_BLOCK_BYTES;
-
-	return theirs < first + n_blocks && first < theirs + e->n_blocks;
-}
-
 /* A mapping of this client that holds some of a range; 0: none is found. */
 static uint64_t find_mine(struct ctl *ctl, uint64_t va, uint64_t n_blocks)
 {
 	struct kfbrick_extent extents[PAGE_EXTENTS];
+	uint64_t first = va / KFBRICK_BLOCK_BYTES;
 	uint64_t cursor = 0;
+	uint64_t theirs;
 	int page;
 	int n;
 	int i;
@@ -37,7 +30,9 @@ static uint64_t find_mine(struct ctl *ctl, uint64_t va, uint64_t n_blocks)
 		n = kfbrick_list(ctl->k, KFBRICK_LIST_MINE, &cursor, extents,
 				 PAGE_EXTENTS, NULL);
 		for (i = 0; i < n; i++) {
-			if (extent_overlaps(&extents[i], va, n_blocks))
+			theirs = extents[i].va / KFBRICK_BLOCK_BYTES;
+			if (theirs < first + n_blocks &&
+			    first < theirs + extents[i].n_blocks)
 				return extents[i].mapping_id;
 		}
 		if (n <= 0 || !cursor)

@@ -32,18 +32,6 @@ static const char *join_flags(struct json_object *holder,
 	return text;
 }
 
-static uint64_t count_blocks(struct json_object *list)
-{
-	size_t n = json_object_array_length(list);
-	uint64_t n_blocks = 0;
-	size_t i;
-
-	for (i = 0; i < n; i++)
-		n_blocks += ctl_admin_count(json_object_array_get_idx(list, i),
-					    "n_blocks");
-	return n_blocks;
-}
-
 static int print_holders_text(struct ctl *ctl, struct json_object *list)
 {
 	static const char *const columns[] = { "ADDRESS", ">BLOCKS", "MAPPING",
@@ -77,7 +65,9 @@ int ctl_list_holders(struct ctl *ctl)
 {
 	struct json_object *list = NULL;
 	struct json_object *object;
+	uint64_t n_blocks = 0;
 	struct ctl_admin a;
+	size_t i, n;
 	int status;
 
 	status = ctl_admin_open(ctl, &a);
@@ -92,10 +82,14 @@ int ctl_list_holders(struct ctl *ctl)
 		json_object_put(list);
 		return status;
 	}
+	n = json_object_array_length(list);
+	for (i = 0; i < n; i++)
+		n_blocks += ctl_admin_count(json_object_array_get_idx(list, i),
+					    "n_blocks");
 	object = json_object_new_object();
 	ctl_json_text(object, "what", "mapped");
-	ctl_json_count(object, "n_extents", json_object_array_length(list));
-	ctl_json_count(object, "n_blocks", count_blocks(list));
+	ctl_json_count(object, "n_extents", n);
+	ctl_json_count(object, "n_blocks", n_blocks);
 	json_object_object_add(object, "extents", list);
 	ctl_json_print(object);
 	return CTL_DONE;

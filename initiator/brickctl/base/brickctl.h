@@ -168,6 +168,9 @@ extern const struct ctl_command *const ctl_commands[];
 void ctl_help(void);
 void ctl_help_command(const struct ctl_command *command);
 
+/* main.c; NULL: there is none of that name. */
+const struct ctl_command *ctl_command_find(const char *name);
+
 /* values.c: values on the command line; they report what is wrong */
 
 /* Return: 0, or the status to exit with. */

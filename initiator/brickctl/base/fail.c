@@ -172,17 +172,6 @@ void ctl_note_evicted(struct ctl *ctl, const struct kfbrick_event *event)
 		ctl_note(ctl, "evicted: %s", kfb_evicted_text(event->cause));
 }
 
-/* The library's words say why a client was evicted, but not by whom. */
-static void tell_eviction(struct ctl *ctl)
-{
-	struct kfbrick_event event = { .size = sizeof(event) };
-
-	while (ctl->k && kfbrick_next_event(ctl->k, &event) > 0) {
-		if (event.kind == KFBRICK_EVENT_EVICTED)
-			ctl_note_evicted(ctl, &event);
-	}
-}
-
 /* The library usually names what it was about; then it need not be said. */
 int ctl_fail_why(struct ctl *ctl, int status, int error, const char *next,
 		 const char *what, const char *why)
@@ -191,8 +180,13 @@ int ctl_fail_why(struct ctl *ctl, int status, int error, const char *next,
 	/* Its sentences end in "; what to do", and ours know the commands. */
 	const char *semicolon = strstr(why, "; ");
 	size_t len = semicolon ? (size_t)(semicolon - why) : strlen(why);
+	struct kfbrick_event event = { .size = sizeof(event) };
 
-	tell_eviction(ctl);
+	/* The library's words say why a client was evicted, but not by whom. */
+	while (ctl->k && kfbrick_next_event(ctl->k, &event) > 0) {
+		if (event.kind == KFBRICK_EVENT_EVICTED)
+			ctl_note_evicted(ctl, &event);
+	}
 	return ctl_fail(ctl, status, error, next, "%s%s%.*s", named ? "" : what,
 			named ? "" : ": ", (int)len, why);
 }

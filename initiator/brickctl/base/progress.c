@@ -84,12 +84,19 @@ static void describe_progress(const struct ctl_progress *p, uint64_t now_ns,
 				     rate));
 }
 
-static void draw_progress(struct ctl_progress *p, uint64_t now_ns)
+void ctl_progress_add(struct ctl_progress *p, uint64_t bytes)
 {
 	int columns = COLUMNS_DEFAULT;
-	struct winsize size;
 	char line[LINE_BYTES];
+	struct winsize size;
+	uint64_t now_ns;
 
+	p->done_bytes += bytes;
+	if (p->next_ns == UINT64_MAX)
+		return;
+	now_ns = ctl_now_ns();
+	if (now_ns < p->next_ns)
+		return;
 	if (!ioctl(STDERR_FILENO, TIOCGWINSZ, &size) && size.ws_col >= 2)
 		columns = size.ws_col;
 	describe_progress(p, now_ns, line);
@@ -98,18 +105,6 @@ static void draw_progress(struct ctl_progress *p, uint64_t now_ns)
 	fflush(stderr);
 	p->shown = true;
 	p->next_ns = now_ns + EVERY_MS * CTL_NS_PER_MS;
-}
-
-void ctl_progress_add(struct ctl_progress *p, uint64_t bytes)
-{
-	uint64_t now_ns;
-
-	p->done_bytes += bytes;
-	if (p->next_ns == UINT64_MAX)
-		return;
-	now_ns = ctl_now_ns();
-	if (now_ns >= p->next_ns)
-		draw_progress(p, now_ns);
 }
 
 void ctl_progress_hide(struct ctl_progress *p)

@@ -44,26 +44,12 @@ static int read_config(struct ctl *ctl)
 	return ctl_fail(ctl, CTL_USAGE, err, "see brickctl.conf(5)", "%s", why);
 }
 
-/* A plain host goes over the fabric of the configuration. */
-static int name_fabric(struct ctl *ctl)
-{
-	struct ctl_settings *s = &ctl->settings;
-	char *url;
-
-	if (!s->fabric || strstr(s->brick, "://"))
-		return CTL_DONE;
-	if (asprintf(&url, "%s://%s", s->fabric, s->brick) < 0)
-		return ctl_no_memory(ctl);
-	free(s->brick);
-	s->brick = url;
-	return CTL_DONE;
-}
-
 int ctl_settings_complete(struct ctl *ctl)
 {
 	struct ctl_settings *s = &ctl->settings;
 	const char *brick = getenv("KFBRICK");
 	int status;
+	char *url;
 
 	if (!s->brick && brick && *brick)
 		s->brick = strdup(brick);
@@ -84,7 +70,14 @@ int ctl_settings_complete(struct ctl *ctl)
 	if (s->client && !s->key_file)
 		return ctl_fail(ctl, CTL_USAGE, -EINVAL, "add --key-file FILE",
 				"client %s: no key file", s->client);
-	return name_fabric(ctl);
+	/* A plain host goes over the fabric of the configuration. */
+	if (!s->fabric || strstr(s->brick, "://"))
+		return CTL_DONE;
+	if (asprintf(&url, "%s://%s", s->fabric, s->brick) < 0)
+		return ctl_no_memory(ctl);
+	free(s->brick);
+	s->brick = url;
+	return CTL_DONE;
 }
 
 void ctl_settings_fini(struct ctl_settings *settings)

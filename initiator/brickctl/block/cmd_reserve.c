@@ -195,17 +195,6 @@ static void print_reservation(const struct kfbrick_reservation *r)
 		       r->registrants[i].is_holder ? " holder" : "");
 }
 
-static struct json_object *
-registrant_json(const struct kfbrick_registrant *registrant)
-{
-	struct json_object *object = json_object_new_object();
-
-	ctl_json_text(object, "client", registrant->name);
-	ctl_json_hex(object, "key", registrant->key);
-	ctl_json_bool(object, "holder", registrant->is_holder);
-	return object;
-}
-
 static void print_reservation_json(uint64_t va,
 				   const struct kfbrick_reservation *r)
 {
@@ -217,9 +206,14 @@ static void print_reservation_json(uint64_t va,
 	ctl_json_count(object, "n_blocks", r->n_blocks);
 	ctl_json_text(object, "type", type_name(r->type));
 	ctl_json_count(object, "generation", r->generation);
-	for (i = 0; i < r->n_registrants; i++)
-		json_object_array_add(list,
-				      registrant_json(&r->registrants[i]));
+	for (i = 0; i < r->n_registrants; i++) {
+		struct json_object *one = json_object_new_object();
+
+		ctl_json_text(one, "client", r->registrants[i].name);
+		ctl_json_hex(one, "key", r->registrants[i].key);
+		ctl_json_bool(one, "holder", r->registrants[i].is_holder);
+		json_object_array_add(list, one);
+	}
 	json_object_object_add(object, "registrants", list);
 	ctl_json_print(object);
 }

@@ -63,35 +63,23 @@ void ctl_transfer_close(struct ctl_transfer *t)
 	t->buffer = NULL;
 }
 
-/*
- * As kfbrick_poll(), while bytes move: on a slow link it takes long until a
- * chunk is whole.
- */
-static int poll_while_moving(struct ctl_transfer *t,
-			     struct kfbrick_completion *done)
-{
-	struct kfbrick *k = t->ctl->k;
-	uint64_t moved;
-	int n;
-
-	do {
-		moved = kfbrick_moved_bytes(k);
-		n = kfbrick_poll(k, done, CTL_CHUNKS_DEPTH + 1,
-				 timeout_ms(t->ctl));
-	} while (!n && moved != kfbrick_moved_bytes(k));
-	return n;
-}
-
 /* Takes in what has completed, waiting for at least one. */
 static int collect_chunks(struct ctl_transfer *t,
 			  const struct ctl_chunk *waiting)
 {
 	struct kfbrick_completion done[CTL_CHUNKS_DEPTH + 1];
+	struct kfbrick *k = t->ctl->k;
 	struct ctl_chunk *chunk;
+	uint64_t moved;
 	int n;
 	int i;
 
-	n = poll_while_moving(t, done);
+	/* While bytes move: on a slow link it takes long until a chunk is whole. */
+	do {
+		moved = kfbrick_moved_bytes(k);
+		n = kfbrick_poll(k, done, CTL_CHUNKS_DEPTH + 1,
+				 timeout_ms(t->ctl));
+	} while (!n && moved != kfbrick_moved_bytes(k));
 	if (!n)
 		return ctl_fail_silence(t->ctl, timeout_ms(t->ctl),
 					"%zu bytes at 0x%" PRIx64, waiting->len,

@@ -78,11 +78,18 @@ static void offer_disks(const struct completion *c)
 }
 
 /* A member of each object of a list; with @beside another, as what it is. */
-static void offer_members(const struct completion *c, struct json_object *list,
-			  const char *member, const char *beside)
+static void offer_of_admin(const struct completion *c,
+			   int (*ask)(struct ctl *ctl, struct ctl_admin *admin,
+				      struct json_object **list),
+			   const char *member, const char *beside)
 {
+	struct json_object *list = NULL;
+	struct ctl_admin a;
 	size_t i;
 
+	if (ctl_admin_open(c->ctl, &a))
+		return;
+	(void)ask(c->ctl, &a, &list);
 	for (i = 0; list && i < json_object_array_length(list); i++) {
 		struct json_object *o = json_object_array_get_idx(list, i);
 		const char *word = ctl_admin_text(o, member);
@@ -91,22 +98,7 @@ static void offer_members(const struct completion *c, struct json_object *list,
 			offer_word(c, word,
 				   beside ? ctl_admin_text(o, beside) : NULL);
 	}
-}
-
-static void offer_of_admin(const struct completion *c,
-			   int (*ask)(struct ctl *ctl, struct ctl_admin *admin,
-				      struct json_object **list),
-			   const char *member, const char *beside)
-{
-	struct json_object *list = NULL;
-	struct ctl_admin a;
-
-	if (ctl_admin_open(c->ctl, &a))
-		return;
-	if (!ask(c->ctl, &a, &list)) {
-		offer_members(c, list, member, beside);
-		json_object_put(list);
-	}
+	json_object_put(list);
 	ctl_admin_close(&a);
 }
 
@@ -414,15 +406,6 @@ static void note_setting(const struct completion *c,
 	*to = strdup(value);
 }
 
-static const struct ctl_command *find_command(const char *name)
-{
-	const struct ctl_command *const *at = ctl_commands;
-
-	while (*at && strcmp((*at)->name, name) != 0)
-		at++;
-	return *at;
-}
-
 /* The words before the last one; false: it is none that anybody knows. */
 static bool take_words(struct completion *c, char **words, int n)
 {
@@ -434,7 +417,7 @@ static bool take_words(struct completion *c, char **words, int n)
 	for (i = 0; i < n; i++) {
 		if (only_words || *words[i] != '-' || !words[i][1]) {
 			if (!c->command) {
-				c->command = find_command(words[i]);
+				c->command = ctl_command_find(words[i]);
 				if (!c->command)
 					return false;
 			} else if (c->n_words < CTL_WORDS_MAX) {

@@ -125,19 +125,6 @@ static int add_other_address(struct ctl *ctl, FILE *order,
 	return add_address(ctl, order, &url);
 }
 
-static int add_addresses(struct ctl *ctl, FILE *order,
-			 const struct ctl_args *args,
-			 const struct kfbl_url *first)
-{
-	int status = add_address(ctl, order, first);
-	int i;
-
-	for (i = 0; !status && i < args->n_repeated; i++)
-		status =
-			add_other_address(ctl, order, first, args->repeated[i]);
-	return status;
-}
-
 /* The key goes into the keyring of this process: the driver copies it there. */
 static int hand_over_key(struct ctl *ctl, FILE *order)
 {
@@ -280,6 +267,7 @@ static int make_order(struct ctl *ctl, FILE *order, const struct ctl_args *args,
 {
 	const char *provider = args->options[OPT_PROVIDER];
 	int status;
+	int i;
 
 	if (!provider)
 		provider = url->scheme->kernel;
@@ -289,7 +277,9 @@ static int make_order(struct ctl *ctl, FILE *order, const struct ctl_args *args,
 				 "--provider names one that does",
 				 url->scheme->name);
 	fputs("attach", order);
-	status = add_addresses(ctl, order, args, url);
+	status = add_address(ctl, order, url);
+	for (i = 0; !status && i < args->n_repeated; i++)
+		status = add_other_address(ctl, order, url, args->repeated[i]);
 	if (status)
 		return status;
 	fprintf(order, ",provider=%s", provider);

@@ -110,21 +110,6 @@ static void print_end(struct doctor *d)
 	ctl_json_print(object);
 }
 
-/* Names the brick; whatever is wrong with that is for the check to tell. */
-static void name_brick(struct doctor *d)
-{
-	const struct kfb_scheme *scheme = NULL;
-	const char *host;
-
-	d->ctl->catching = &d->settings;
-	if (ctl_settings_complete(d->ctl))
-		d->settings_error = d->settings.error;
-	d->ctl->catching = NULL;
-	if (d->ctl->settings.brick)
-		scheme = kfb_scheme_of(d->ctl->settings.brick, &host);
-	d->wants_rdma = scheme && scheme->is_rdma;
-}
-
 static int run_doctor(struct ctl *ctl, const struct ctl_args *args)
 {
 	struct doctor d = {
@@ -132,12 +117,21 @@ static int run_doctor(struct ctl *ctl, const struct ctl_args *args)
 		.store = args->options[OPT_STORE],
 		.sysfs = args->options[OPT_SYSFS],
 	};
+	const struct kfb_scheme *scheme = NULL;
+	const char *host;
 	unsigned int i;
 
 	if (!d.sysfs)
 		d.sysfs = "/sys";
 	d.findings = ctl->json ? json_object_new_array() : NULL;
-	name_brick(&d);
+	/* Whatever is wrong with the brick's name is for its check to tell. */
+	ctl->catching = &d.settings;
+	if (ctl_settings_complete(ctl))
+		d.settings_error = d.settings.error;
+	ctl->catching = NULL;
+	if (ctl->settings.brick)
+		scheme = kfb_scheme_of(ctl->settings.brick, &host);
+	d.wants_rdma = scheme && scheme->is_rdma;
 	for (i = 0; i < N_CHECKS; i++) {
 		d.check = checks[i].name;
 		checks[i].run(&d);

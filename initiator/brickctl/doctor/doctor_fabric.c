@@ -169,32 +169,24 @@ void doctor_check_verbs(struct doctor *d)
 	fi_freeinfo(info);
 }
 
-/* Return: 0 if this machine reaches itself, or -errno. */
-static int try_tcp(void)
-{
-	struct sockaddr_in here = { .sin_family = AF_INET };
-	int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
-	int rc = 0;
-
-	if (fd < 0)
-		return -errno;
-	here.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-	if (bind(fd, (struct sockaddr *)&here, sizeof(here)) || listen(fd, 1))
-		rc = -errno;
-	close(fd);
-	return rc;
-}
-
 /* libfabric is not asked: tcp:// is spoken without its provider. */
 void doctor_check_tcp(struct doctor *d)
 {
-	int rc = try_tcp();
+	struct sockaddr_in here = { .sin_family = AF_INET };
+	int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+	int err = 0;
 
-	if (rc)
+	here.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+	if (fd < 0 || bind(fd, (struct sockaddr *)&here, sizeof(here)) ||
+	    listen(fd, 1))
+		err = errno;
+	if (fd >= 0)
+		close(fd);
+	if (err)
 		doctor_found(d, d->wants_rdma ? DOCTOR_NOTE : DOCTOR_PROBLEM,
 			     "ip link set lo up",
 			     "TCP does not work on this machine: %s",
-			     strerror(-rc));
+			     strerror(err));
 	else
 		doctor_found(d, DOCTOR_OK, NULL, "tcp:// works: by TCP alone");
 }

@@ -62,22 +62,6 @@ static void print_sample(struct json_object *metric, struct json_object *sample)
 	putchar('\n');
 }
 
-static void print_metrics(struct json_object *list)
-{
-	struct json_object *samples;
-	size_t i, j;
-
-	for (i = 0; i < json_object_array_length(list); i++) {
-		struct json_object *metric = json_object_array_get_idx(list, i);
-
-		if (!json_object_object_get_ex(metric, "samples", &samples))
-			continue;
-		for (j = 0; j < json_object_array_length(samples); j++)
-			print_sample(metric,
-				     json_object_array_get_idx(samples, j));
-	}
-}
-
 static void print_brick(struct json_object *info)
 {
 	struct json_object *listen = NULL;
@@ -99,7 +83,8 @@ static void print_brick(struct json_object *info)
 static void print_stats(const struct ctl *ctl, struct json_object *info,
 			struct json_object *stats)
 {
-	struct json_object *list = NULL;
+	struct json_object *list = NULL, *samples;
+	size_t i, j;
 
 	json_object_object_get_ex(stats, "metrics", &list);
 	if (ctl->json) {
@@ -109,8 +94,17 @@ static void print_stats(const struct ctl *ctl, struct json_object *info,
 		return;
 	}
 	print_brick(info);
-	if (json_object_is_type(list, json_type_array))
-		print_metrics(list);
+	if (!json_object_is_type(list, json_type_array))
+		return;
+	for (i = 0; i < json_object_array_length(list); i++) {
+		struct json_object *metric = json_object_array_get_idx(list, i);
+
+		if (!json_object_object_get_ex(metric, "samples", &samples))
+			continue;
+		for (j = 0; j < json_object_array_length(samples); j++)
+			print_sample(metric,
+				     json_object_array_get_idx(samples, j));
+	}
 }
 
 static int run_stats(struct ctl *ctl, const struct ctl_args *args)

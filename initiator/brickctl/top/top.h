@@ -99,6 +99,10 @@ double top_times_percentile(const struct top_times *times, uint64_t percent);
 void top_draw(FILE *out, const struct top_sample *now,
 	      const struct top_sample *before, int sort);
 
+/* The object of an array, which may be NULL, whose member is that text, or NULL. */
+struct json_object *top_find(struct json_object *list, const char *member,
+			     const char *text);
+
 /* The time of which rates are, seconds; not 0. */
 double top_span_s(const struct top_sample *now,
 		  const struct top_sample *before);

@@ -71,21 +71,6 @@ static uint64_t count_of(struct json_object *client, const struct column *c)
 			 : ctl_admin_session_ops(client);
 }
 
-static struct json_object *client_before(const struct top_sample *before,
-					 const char *name)
-{
-	size_t i, n = before ? json_object_array_length(before->clients) : 0;
-
-	for (i = 0; i < n; i++) {
-		struct json_object *c =
-			json_object_array_get_idx(before->clients, i);
-
-		if (!strcmp(ctl_admin_text(c, "client"), name))
-			return c;
-	}
-	return NULL;
-}
-
 /* What it takes the most of first; else as the brick lists them. */
 static int compare_clients(const void *a, const void *b)
 {
@@ -106,7 +91,8 @@ static void fill_row(struct row *row, struct json_object *client,
 		     const struct top_sample *before, double span_s)
 {
 	struct json_object *old =
-		client_before(before, ctl_admin_text(client, "client"));
+		top_find(before ? before->clients : NULL, "client",
+			 ctl_admin_text(client, "client"));
 
 	row->client = client;
 	for (size_t i = 0; i < N_COLUMNS; i++) {

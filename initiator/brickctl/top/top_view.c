@@ -24,6 +24,20 @@ void top_print_cut(FILE *out, const char *text, int width)
 	fprintf(out, "%*s", width - n, "");
 }
 
+struct json_object *top_find(struct json_object *list, const char *member,
+			     const char *text)
+{
+	size_t i, n = list ? json_object_array_length(list) : 0;
+
+	for (i = 0; i < n; i++) {
+		struct json_object *one = json_object_array_get_idx(list, i);
+
+		if (!strcmp(ctl_admin_text(one, member), text))
+			return one;
+	}
+	return NULL;
+}
+
 double top_span_s(const struct top_sample *now, const struct top_sample *before)
 {
 	uint64_t ms = before ? now->at_ms - before->at_ms
@@ -109,20 +123,6 @@ struct row {
 	uint64_t ops; /* in the span */
 };
 
-static uint64_t ops_before(const struct top_sample *before, const char *id)
-{
-	size_t i, n = before ? json_object_array_length(before->sessions) : 0;
-
-	for (i = 0; i < n; i++) {
-		struct json_object *s =
-			json_object_array_get_idx(before->sessions, i);
-
-		if (!strcmp(ctl_admin_text(s, "session"), id))
-			return ctl_admin_session_ops(s);
-	}
-	return 0;
-}
-
 /* The busiest first; else as the brick lists them. */
 static int compare_rows(const void *a, const void *b)
 {
@@ -171,10 +171,13 @@ static void draw_sessions(FILE *out, const struct top_sample *now,
 	for (i = 0; i < n; i++) {
 		struct json_object *s =
 			json_object_array_get_idx(now->sessions, i);
+		struct json_object *old =
+			top_find(before ? before->sessions : NULL, "session",
+				 ctl_admin_text(s, "session"));
 
 		rows[i].session = s;
 		rows[i].ops = ctl_admin_session_ops(s) -
-			      ops_before(before, ctl_admin_text(s, "session"));
+			      (old ? ctl_admin_session_ops(old) : 0);
 	}
 	qsort(rows, n, sizeof(*rows), compare_rows);
 	fprintf(out, "%-16s %-*s %-8s %6s %2s %5s %6s %4s %8s\n", "SESSION",

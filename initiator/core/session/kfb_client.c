@@ -228,20 +228,18 @@ static void kfb_client_next_address(struct kfb_client *c, __u64 now_ms)
 	}
 }
 
-/* A failure is the end, but each address is tried: at first, or when taken up again. */
-static _Bool kfb_client_has_one_try(const struct kfb_client *c)
-{
-	if (c->is_first)
-		return c->state == KFB_CLIENT_OPENING;
-	return !c->config.reconnect_ms && c->is_retaken && c->is_asking;
-}
-
-/* Nothing is heard at an address, and there is one that was not tried yet. */
+/*
+ * Nothing is heard at an address, and there is one that was not tried yet. Where a failure
+ * is the end, each is tried: at first, or when taken up again.
+ */
 static _Bool kfb_client_tries_another(struct kfb_client *c,
 				      struct kfb_client_queue *q)
 {
-	if (!kfb_client_has_one_try(c) ||
-	    q->engine.state != KFB_CONN_CONNECTING ||
+	_Bool has_one_try = c->is_first ? c->state == KFB_CLIENT_OPENING
+					: !c->config.reconnect_ms &&
+						  c->is_retaken && c->is_asking;
+
+	if (!has_one_try || q->engine.state != KFB_CONN_CONNECTING ||
 	    c->address + 1 >= c->config.n_addresses)
 		return 0;
 	kfb_engine_lost(&q->engine);
@@ -400,14 +398,6 @@ static void kfb_client_informed(struct kfb_client *c,
 	kfb_client_move(c, KFB_CLIENT_MAPPING);
 }
 
-/* A session that was lost before it was LIVE has queues that were never asked for. */
-static void kfb_client_attach(struct kfb_client *c)
-{
-	_Bool was_live = c->is_mapped && !c->is_replaced;
-
-	kfb_client_move(c, was_live ? KFB_CLIENT_LIVE : KFB_CLIENT_MAPPING);
-}
-
 int kfb_client_accepted(struct kfb_client *c, __u32 queue, const void *data,
 			__u32 len, __u64 now_ms)
 {
@@ -422,8 +412,14 @@ int kfb_client_accepted(struct kfb_client *c, __u32 queue, const void *data,
 		q->engine.lease_ms = c->info.lease_ms;
 		q->was_ready = 1;
 		kfb_client_validate_queue(c, q, 1, 1);
+		/*
+		 * A session that was lost before it was LIVE has queues that were never
+		 * asked for.
+		 */
 		if (c->state == KFB_CLIENT_DETACHED)
-			kfb_client_attach(c);
+			kfb_client_move(c, c->is_mapped && !c->is_replaced
+						   ? KFB_CLIENT_LIVE
+						   : KFB_CLIENT_MAPPING);
 	} else if (q->engine.state == KFB_CONN_READY) {
 		kfb_client_session_made(c, now_ms);
 	}

@@ -170,6 +170,12 @@ class Verdicts(lab.FuncTest):
             named = b"at %d: read: Input/output error" % at
             self.assertEqual(status == UNKNOWN, named in done.stderr, done.stderr)
 
+    def test_verify_takes_what_the_writer_takes_of_a_brick(self):
+        self.disk.write_bytes(self.late)
+        done = verify("--allow-untrusted-tcp", "--client", "a", "--key-file", "none",
+                      self.notes, self.disk)
+        self.assertEqual((done.returncode, done.stderr), (GOOD, b""))
+
     def test_a_device_that_is_too_small_shows_nothing(self):
         self.verdict(self.late[:SIZE // 2], UNKNOWN, b"not that large")
 

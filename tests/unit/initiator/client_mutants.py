@@ -36,7 +36,8 @@ CLIENT_MUTANTS = {
     # What a disk may do whose blocks other hosts write.
     "a-session-that-was-never-live-is": Mutant(
         "queues", "session/kfb_client.c",
-        "c->is_mapped && !c->is_replaced;", "c->is_mapped;", UNIT + "core-queues", folder=CORE),
+        "kfb_client_move(c, c->is_mapped && !c->is_replaced\n", "kfb_client_move(c, c->is_mapped\n",
+        UNIT + "core-queues", folder=CORE),
     "unmap-without-an-answer-is-one": Mutant(
         "unmap", "map.c", "return rc == -ENOMEM || rc == -ETIMEDOUT;", "return rc == -ENOMEM;",
         UNIT + "lib-doubt", folder=LIB),
