@@ -10,10 +10,23 @@
 
 #include <linux/types.h>
 
+/*
+ * By shifts, of which compilers make one instruction where there is one: else the
+ * built-in function is a call of libgcc, which kernels do not have.
+ */
+static inline __u64 rdmw_swap(__u64 value)
+{
+	value = (value & 0x00ff00ff00ff00ff) << 8 |
+		(value >> 8 & 0x00ff00ff00ff00ff);
+	value = (value & 0x0000ffff0000ffff) << 16 |
+		(value >> 16 & 0x0000ffff0000ffff);
+	return value << 32 | value >> 32;
+}
+
 /* Of a little-endian number the machine's, and the other way round. */
 static inline __u64 rdmw_little(__u64 value)
 {
-	return __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__ ? __builtin_bswap64(value)
+	return __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__ ? rdmw_swap(value)
 						      : value;
 }
 
