@@ -277,7 +277,7 @@ BRICKD_MUTANTS = {
         "strangers", "listen.c", "\t\tbrick_conn_service(c);\n", "", LISTEN, folder=SESSION),
     "ending-strangers-without-a-bound": Mutant(
         "strangers", "listen.c",
-        "||\n\t       all->n - all->n_admitted >= 2 * limits->unauthenticated", "", LISTEN,
+        "||\n\t    all->n - all->n_admitted >= 2 * limits->unauthenticated", "", LISTEN,
         folder=SESSION),
     "sessions-beyond-all-by-auth": Mutant(
         "strangers", "sessions.c",
@@ -370,8 +370,8 @@ BRICKD_MUTANTS = {
         SESSION_END, folder=SESSION),
     "end-forgets-what-was-written": Mutant(
         "flushes", "session_end.c",
-        "return brick_flush_add_handles(&s->flush, m->handles, m->n);", "return 0;", SESSION_END,
-        folder=SESSION),
+        "s->flush.error = brick_flush_add_handles(\n\t\t\t\t&s->flush, m->handles, m->n);",
+        "s->flush.error = 0;", SESSION_END, folder=SESSION),
     "mapping-goes-with-its-last-handle": Mutant(
         "pieces", "mapping.c", "if (--m->n_leaving || m->n)", "--m->n_leaving;\n\tif (m->n)",
         MAPPING, folder="brickd/mapping"),
