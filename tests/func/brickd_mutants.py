@@ -83,7 +83,8 @@ BRICKD_MUTANTS = {
         "fences", "fences.c", "fence->is_kept_out ? \"\" : ADMITTED", "\"\"",
         PLAIN + "fencing:Fencing.test_who_was_fenced_in_a_group_finds_other_births", folder=SESSION),
     "those-of-a-group-write-alone": Mutant(
-        "fences", "op_map.c", "if (!status && takes_from_group(op))", "if (0)",
+        "fences", "op_map.c", "if (!status && *op->session->client->group && map->flags & KFB_MAP_RW &&\n"
+        "\t    map->flags & KFB_MAP_EXCLUSIVE)", "if (0)",
         PLAIN + "fencing:Fencing.test_those_of_a_group_write_to_no_block_alone", folder=OP),
     "host-of-a-group-meets-itself": Mutant(
         "fences", "op_map.c", "if (!rc && *s->client->group && flags & KFB_MAP_RW)", "if (0)",
@@ -346,8 +347,7 @@ BRICKD_MUTANTS = {
         folder="brickd/storage"),
     # What many handles need, a few at a time.
     "mappings-come-all-at-once": Mutant(
-        "pieces", "op_map.c", "else if (op->at_handle < op->n_handles)\n\t\tbrick_op_go_on(op, note_some);",
-        "else if (op->at_handle < op->n_handles)\n\t\tnote_some(op);", PIECES, folder=OP),
+        "pieces", "op_map.c", "\t\tbrick_op_go_on(op, note_some);\n", "\t\tnote_some(op);\n", PIECES, folder=OP),
     "handles-are-forgotten-all-at-once": Mutant(
         "pieces", "op_unmap.c", "\t\tbrick_op_go_on(op, forget_handles);\n\t\treturn;",
         "\t\tforget_handles(op);\n\t\treturn;", PIECES, folder=OP),
