@@ -66,54 +66,53 @@ struct arguments {
 	bool has_uuid;
 };
 
-static int take_format_option(struct arguments *a, int opt, char *const *argv)
-{
-	switch (opt) {
-	case OPT_SIZE:
-		return brick_size_option("format", "--size", optarg,
-					 &a->create.size);
-	case OPT_SLOW:
-		a->slow = optarg;
-		return -1;
-	case OPT_SLOW_SIZE:
-		return brick_size_option("format", "--slow-size", optarg,
-					 &a->slow_create.size);
-	case OPT_UUID:
-		if (brick_uuid_parse(optarg, a->format.uuid))
-			return brick_usage_error("format", "--uuid %s: no uuid",
-						 optarg);
-		a->has_uuid = true;
-		return -1;
-	case OPT_FORCE:
-		a->format.force = true;
-		return -1;
-	case OPT_SPARSE:
-		a->create.sparse = true;
-		a->slow_create.sparse = true;
-		return -1;
-	case OPT_FRAGMENTED:
-		a->create.allow_fragmented = true;
-		return -1;
-	case OPT_JSON:
-		return -1;
-	case 'h':
-		fputs(usage, stdout);
-		return 0;
-	default:
-		return brick_option_error("format", opt, argv, options);
-	}
-}
-
+/* Return: -1 to go on, or the exit status. */
 static int parse_format_arguments(int argc, char **argv, struct arguments *a)
 {
-	int opt, status;
+	int opt, rc = -1;
 
 	opterr = 0;
-	while ((opt = getopt_long(argc, argv, ":h", options, NULL)) != -1) {
-		status = take_format_option(a, opt, argv);
-		if (status >= 0)
-			return status;
+	while (rc < 0 &&
+	       (opt = getopt_long(argc, argv, ":h", options, NULL)) != -1) {
+		switch (opt) {
+		case OPT_SIZE:
+			rc = brick_size_option("format", "--size", optarg,
+					       &a->create.size);
+			break;
+		case OPT_SLOW:
+			a->slow = optarg;
+			break;
+		case OPT_SLOW_SIZE:
+			rc = brick_size_option("format", "--slow-size", optarg,
+					       &a->slow_create.size);
+			break;
+		case OPT_UUID:
+			if (brick_uuid_parse(optarg, a->format.uuid))
+				return brick_usage_error(
+					"format", "--uuid %s: no uuid", optarg);
+			a->has_uuid = true;
+			break;
+		case OPT_FORCE:
+			a->format.force = true;
+			break;
+		case OPT_SPARSE:
+			a->create.sparse = true;
+			a->slow_create.sparse = true;
+			break;
+		case OPT_FRAGMENTED:
+			a->create.allow_fragmented = true;
+			break;
+		case OPT_JSON:
+			break;
+		case 'h':
+			fputs(usage, stdout);
+			return 0;
+		default:
+			return brick_option_error("format", opt, argv, options);
+		}
 	}
+	if (rc >= 0)
+		return rc;
 	if (a->slow_create.size && !a->slow)
 		return brick_usage_error("format",
 					 "--slow-size goes with --slow");
@@ -143,24 +142,11 @@ static int make_files(struct arguments *a, char *err, size_t err_len)
 	return rc;
 }
 
-static void print_formatted_json(const struct arguments *a, const char *uuid)
-{
-	struct json_object *o = brick_command_object();
-
-	brick_admin_put_text(o, "store", a->path);
-	brick_admin_put_count(o, "bytes", a->create.size);
-	brick_admin_put_text(o, "uuid", uuid);
-	if (a->slow) {
-		brick_admin_put_text(o, "slow", a->slow);
-		brick_admin_put_count(o, "slow_bytes", a->slow_create.size);
-	}
-	brick_command_print(stdout, o);
-}
-
 static int format_store(struct arguments *a)
 {
 	char err[BRICK_ERR_BYTES] = "";
 	char uuid[BRICK_UUID_TEXT_BYTES];
+	struct json_object *o;
 	int rc;
 
 	brick_command_show_progress();
@@ -170,7 +156,16 @@ static int format_store(struct arguments *a)
 		return brick_command_fail("format", BRICK_EXIT_FAILED, rc, err);
 	brick_uuid_format(a->format.uuid, uuid);
 	if (brick_command_wants_json()) {
-		print_formatted_json(a, uuid);
+		o = brick_command_object();
+		brick_admin_put_text(o, "store", a->path);
+		brick_admin_put_count(o, "bytes", a->create.size);
+		brick_admin_put_text(o, "uuid", uuid);
+		if (a->slow) {
+			brick_admin_put_text(o, "slow", a->slow);
+			brick_admin_put_count(o, "slow_bytes",
+					      a->slow_create.size);
+		}
+		brick_command_print(stdout, o);
 		return 0;
 	}
 	printf("formatted %s: %" PRIu64 " MiB, uuid %s\n", a->path,

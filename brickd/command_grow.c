@@ -136,27 +136,12 @@ static int grow_store(const struct arguments *a, struct brick_grow *g,
 	return ret;
 }
 
-static void print_grown_json(const struct arguments *a,
-			     const struct brick_grow *g)
-{
-	struct json_object *o = brick_command_object();
-
-	brick_admin_put_text(o, "store", a->path);
-	brick_admin_put_count(o, "blocks", g->n_after);
-	brick_admin_put_count(o, "blocks_before", g->n_before);
-	if (a->slow) {
-		brick_admin_put_text(o, "slow", a->slow);
-		brick_admin_put_count(o, "slow_blocks", g->slow_after);
-		brick_admin_put_count(o, "slow_blocks_before", g->slow_before);
-	}
-	brick_command_print(stdout, o);
-}
-
 int brick_command_grow(int argc, char **argv)
 {
 	struct brick_grow g = { .zero_from = UINT64_MAX };
 	char err[BRICK_ERR_BYTES] = "";
 	struct arguments a = { 0 };
+	struct json_object *o;
 	int rc;
 
 	rc = parse_grow_arguments(argc, argv, &a, &g);
@@ -168,7 +153,17 @@ int brick_command_grow(int argc, char **argv)
 	if (rc)
 		return brick_command_fail("grow", BRICK_EXIT_FAILED, rc, err);
 	if (brick_command_wants_json()) {
-		print_grown_json(&a, &g);
+		o = brick_command_object();
+		brick_admin_put_text(o, "store", a.path);
+		brick_admin_put_count(o, "blocks", g.n_after);
+		brick_admin_put_count(o, "blocks_before", g.n_before);
+		if (a.slow) {
+			brick_admin_put_text(o, "slow", a.slow);
+			brick_admin_put_count(o, "slow_blocks", g.slow_after);
+			brick_admin_put_count(o, "slow_blocks_before",
+					      g.slow_before);
+		}
+		brick_command_print(stdout, o);
 		return 0;
 	}
 	printf("grown %s: %" PRIu64 " blocks, %" PRIu64 " more than before\n",

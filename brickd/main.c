@@ -224,26 +224,20 @@ static void lock_memory(void)
 /*
  * A connection over brickd's own tcp takes its socket's descriptor, one over
  * libfabric's providers up to four. Some more are the daemon's, and of
- * connections that come while others go.
+ * connections that come while others go. Clients that find none left are refused,
+ * which looks like a network's fault.
  */
-static uint64_t wanted_descriptors(const struct brick_config *config)
+static void check_descriptor_limit(const struct brick_config *config)
 {
-	uint64_t each = 1;
+	uint64_t each = 1, wanted;
+	struct rlimit limit;
 
 	for (uint32_t i = 0; i < config->n_listen; i++)
 		if (!config->listen[i].scheme->is_strict)
 			each = 4;
-	return (config->limits.sessions + config->limits.unauthenticated) *
-		       each +
-	       128;
-}
-
-/* Clients that find none left are refused, which looks like a network's fault. */
-static void check_descriptor_limit(const struct brick_config *config)
-{
-	uint64_t wanted = wanted_descriptors(config);
-	struct rlimit limit;
-
+	wanted = (config->limits.sessions + config->limits.unauthenticated) *
+			 each +
+		 128;
 	if (getrlimit(RLIMIT_NOFILE, &limit) || limit.rlim_cur >= wanted)
 		return;
 	brick_log(LOG_WARNING, NULL,

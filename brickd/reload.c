@@ -46,20 +46,9 @@ static void validate_sessions(struct brick_sessions *all)
 	}
 }
 
-/* Told at whichever of the two levels tells more. */
-static void take_log_level(int was, int is)
-{
-	if (is > was)
-		brick_log_set_level(is);
-	if (is != was)
-		brick_log(LOG_NOTICE, NULL, "log-level is now %s",
-			  brick_log_level_name(is));
-	brick_log_set_level(is);
-}
-
 bool brick_reload(struct brick_reload *r)
 {
-	int rc, level = r->config->log_level;
+	int rc, is, was = r->config->log_level;
 	char differs[BRICK_ERR_BYTES];
 	struct brick_config fresh;
 	unsigned int n;
@@ -78,7 +67,14 @@ bool brick_reload(struct brick_reload *r)
 		rc = brick_config_take_clients(r->config, &fresh);
 	}
 	if (!rc) {
-		take_log_level(level, r->config->log_level);
+		is = r->config->log_level;
+		/* Told at whichever of the two levels tells more. */
+		if (is > was)
+			brick_log_set_level(is);
+		if (is != was)
+			brick_log(LOG_NOTICE, NULL, "log-level is now %s",
+				  brick_log_level_name(is));
+		brick_log_set_level(is);
 		validate_sessions(r->sessions);
 		brick_ops_recheck(r->ops);
 	}

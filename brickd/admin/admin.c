@@ -140,16 +140,6 @@ static void queue_piece(struct client *c)
 	}
 }
 
-static void queue_stats(struct client *c)
-{
-	c->turn_ms = brick_now_ms();
-	c->stats = brick_admin_stats_begin(c->admin->view);
-	if (c->stats)
-		queue_piece(c);
-	else
-		c->is_failed = true;
-}
-
 static void queue_answer(struct client *c, size_t len)
 {
 	struct brick_view *view = c->admin->view;
@@ -165,7 +155,12 @@ static void queue_answer(struct client *c, size_t len)
 	}
 	brick_count(&view->counters->admin_requests);
 	if (!rc && request.op == BRICK_ADMIN_STATS) {
-		queue_stats(c);
+		c->turn_ms = brick_now_ms();
+		c->stats = brick_admin_stats_begin(view);
+		if (c->stats)
+			queue_piece(c);
+		else
+			c->is_failed = true;
 		return;
 	}
 	reply = json_object_new_object();
@@ -275,20 +270,6 @@ static void client_ready(struct brick_source *source)
 
 /* ---- clients ---- */
 
-static const char *validate_peer(int fd, uid_t *uid, int *error)
-{
-	struct ucred peer;
-	socklen_t len = sizeof(peer);
-
-	*error = -EPERM;
-	if (getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &len))
-		return "who you are is not known";
-	*uid = peer.uid;
-	if (peer.uid && peer.uid != geteuid())
-		return "only root and the user that brickd runs as may ask";
-	return NULL;
-}
-
 static void turn_away(struct brick_admin *admin, int fd, int error,
 		      const char *why)
 {
@@ -337,21 +318,22 @@ static void listener_ready(struct brick_source *source)
 {
 	struct brick_admin *admin =
 		brick_container_of(source, struct brick_admin, source);
-	struct sockaddr_storage peer;
-	socklen_t len = sizeof(peer);
-	int fd = accept4(source->fd, (struct sockaddr *)&peer, &len,
+	struct sockaddr_storage from;
+	socklen_t len = sizeof(from);
+	int fd = accept4(source->fd, (struct sockaddr *)&from, &len,
 			 SOCK_NONBLOCK | SOCK_CLOEXEC);
-	const char *why;
-	uid_t uid = 0;
-	int error;
+	struct ucred peer;
 
 	if (fd < 0)
 		return;
-	why = validate_peer(fd, &uid, &error);
-	if (why)
-		turn_away(admin, fd, error, why);
+	len = sizeof(peer);
+	if (getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &len))
+		turn_away(admin, fd, -EPERM, "who you are is not known");
+	else if (peer.uid && peer.uid != geteuid())
+		turn_away(admin, fd, -EPERM,
+			  "only root and the user that brickd runs as may ask");
 	else
-		admit_client(admin, fd, uid);
+		admit_client(admin, fd, peer.uid);
 }
 
 /* ---- the whole ---- */

@@ -57,24 +57,13 @@ static void add_to_holder(struct page *page, struct brick_session *s)
 	h->n_pending += s->n_pending;
 }
 
-static struct json_object *
-describe_counted_ops(struct brick_client_counters *counters)
-{
-	struct json_object *object = json_object_new_object();
-
-	for (unsigned int i = 0; i <= KFB_OP_LAST; i++)
-		if (brick_counted(&counters->ops[i]))
-			brick_admin_put_count(object, kfb_op_label((uint16_t)i),
-					      brick_counted(&counters->ops[i]));
-	return object;
-}
-
 static struct json_object *client_object(const struct brick_view *view,
 					 const struct holder *h)
 {
 	struct brick_client_counters *counters =
 		brick_sessions_counters(view->sessions, h->client);
 	struct json_object *object = json_object_new_object();
+	struct json_object *ops = json_object_new_object();
 	const struct kfb_rate *rate = &h->client->rate;
 
 	brick_admin_put_text(object, "client", h->client->name);
@@ -93,7 +82,11 @@ static struct json_object *client_object(const struct brick_view *view,
 	brick_admin_put_count(object, "handles", h->n_handles);
 	brick_admin_put_count(object, "ops_in_flight", h->n_running);
 	brick_admin_put_count(object, "ops_waiting", h->n_pending);
-	json_object_object_add(object, "ops", describe_counted_ops(counters));
+	for (unsigned int i = 0; i <= KFB_OP_LAST; i++)
+		if (brick_counted(&counters->ops[i]))
+			brick_admin_put_count(ops, kfb_op_label((uint16_t)i),
+					      brick_counted(&counters->ops[i]));
+	json_object_object_add(object, "ops", ops);
 	brick_admin_put_count(object, "failed",
 			      brick_counted(&counters->failed));
 	brick_admin_put_count(object, "flushed_bytes",

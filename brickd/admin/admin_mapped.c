@@ -34,15 +34,6 @@ struct page {
 	bool more;
 };
 
-static void put_address(struct json_object *object, uint64_t block)
-{
-	char text[sizeof("0x") + 16];
-
-	(void)snprintf(text, sizeof(text), "0x%" PRIx64,
-		       block << KFB_BLOCK_SHIFT);
-	brick_admin_put_text(object, "va", text);
-}
-
 static struct json_object *holder_object(const struct brick_interval *found)
 {
 	const struct brick_mapping *m = found->owner;
@@ -51,9 +42,7 @@ static struct json_object *holder_object(const struct brick_interval *found)
 	struct brick_session_report r;
 
 	brick_session_report(m->session, &r);
-	put_address(object, found->span.first);
-	brick_admin_put_count(object, "n_blocks",
-			      found->span.end - found->span.first);
+	brick_admin_put_span(object, found->span);
 	json_object_array_add(flags, json_object_new_string("mapped"));
 	if (m->flags & KFB_MAP_RW)
 		json_object_array_add(flags, json_object_new_string("rw"));

@@ -51,26 +51,23 @@ static void order_info(const struct brick_view *view, struct json_object *reply)
 		brick_admin_put_text(reply, "metrics_url", url);
 }
 
-static uint64_t evict_one(struct brick_view *view, uint64_t id, uid_t uid)
-{
-	struct brick_session *s = brick_sessions_find(view->sessions, id);
-
-	if (!s || !s->client || brick_session_is_ending(s))
-		return 0;
-	brick_session_evict(s, KFB_EVICTED_ORDER, uid);
-	brick_count(&view->counters->evictions);
-	return 1;
-}
-
 static int order_evict(struct brick_view *view, uid_t uid,
 		       const struct brick_admin_request *r,
 		       struct json_object *reply, const char **why)
 {
-	uint64_t n;
+	struct brick_session *s = NULL;
+	uint64_t n = 0;
 
-	n = r->session ? evict_one(view, r->session, uid)
-		       : brick_sessions_evict(view->sessions, r->client,
-					      KFB_EVICTED_ORDER, uid);
+	if (r->session)
+		s = brick_sessions_find(view->sessions, r->session);
+	else
+		n = brick_sessions_evict(view->sessions, r->client,
+					 KFB_EVICTED_ORDER, uid);
+	if (s && s->client && !brick_session_is_ending(s)) {
+		brick_session_evict(s, KFB_EVICTED_ORDER, uid);
+		brick_count(&view->counters->evictions);
+		n = 1;
+	}
 	if (!n) {
 		*why = r->session ? "there is no such session"
 				  : "that client has no session";

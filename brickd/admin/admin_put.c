@@ -2,6 +2,7 @@
 /* Members of an answer. */
 #include "brickd/admin/admin_put.h"
 
+#include <inttypes.h>
 #include <stdio.h>
 
 #define NS_PER_S 1000000000
@@ -25,6 +26,16 @@ void brick_admin_put_id(struct json_object *object, const char *name,
 
 	snprintf(text, sizeof(text), "%016llx", (unsigned long long)id);
 	brick_admin_put_text(object, name, text);
+}
+
+void brick_admin_put_span(struct json_object *object, struct brick_span span)
+{
+	char text[sizeof("0x") + 16];
+
+	(void)snprintf(text, sizeof(text), "0x%" PRIx64,
+		       span.first << KFB_BLOCK_SHIFT);
+	brick_admin_put_text(object, "va", text);
+	brick_admin_put_count(object, "n_blocks", span.end - span.first);
 }
 
 void brick_admin_put_seconds(struct json_object *object, const char *name,

@@ -6,6 +6,8 @@
 #include <json-c/json.h>
 #include <stdint.h>
 
+#include "brickd/config/grants.h"
+
 void brick_admin_put_text(struct json_object *object, const char *name,
 			  const char *text);
 void brick_admin_put_count(struct json_object *object, const char *name,
@@ -13,6 +15,8 @@ void brick_admin_put_count(struct json_object *object, const char *name,
 /* 16 digits: many readers of JSON cut 64 bits. */
 void brick_admin_put_id(struct json_object *object, const char *name,
 			uint64_t id);
+/* "va" and "n_blocks". */
+void brick_admin_put_span(struct json_object *object, struct brick_span span);
 /* Nanoseconds, as seconds. */
 void brick_admin_put_seconds(struct json_object *object, const char *name,
 			     uint64_t ns);

@@ -113,21 +113,6 @@ struct brick_admin_stats *brick_admin_stats_begin(const struct brick_view *view)
 	return stats;
 }
 
-/* Return: was there one? */
-static bool put_row(struct brick_admin_stats *stats, FILE *out)
-{
-	if (!brick_metrics_show(stats->view, &stats->gauges, stats->row,
-				&stats->sink))
-		return false;
-	fputs(stats->row++ ? "," : "{\"ok\":true,\"metrics\":[", out);
-	fputs(json_object_to_json_string_ext(
-		      stats->metric,
-		      JSON_C_TO_STRING_PLAIN | JSON_C_TO_STRING_NOSLASHESCAPE),
-	      out);
-	json_object_put(stats->metric);
-	return true;
-}
-
 char *brick_admin_stats_next(struct brick_admin_stats *stats, size_t *len)
 {
 	char *text = NULL;
@@ -136,8 +121,19 @@ char *brick_admin_stats_next(struct brick_admin_stats *stats, size_t *len)
 	if (!out)
 		return NULL;
 	stats->n = 0;
-	while (!stats->is_last && stats->n < PIECE_MAX)
-		stats->is_last = !put_row(stats, out);
+	while (!stats->is_last && stats->n < PIECE_MAX) {
+		stats->is_last = !brick_metrics_show(
+			stats->view, &stats->gauges, stats->row, &stats->sink);
+		if (stats->is_last)
+			break;
+		fputs(stats->row++ ? "," : "{\"ok\":true,\"metrics\":[", out);
+		fputs(json_object_to_json_string_ext(
+			      stats->metric,
+			      JSON_C_TO_STRING_PLAIN |
+				      JSON_C_TO_STRING_NOSLASHESCAPE),
+		      out);
+		json_object_put(stats->metric);
+	}
 	if (stats->is_last)
 		fputs("]}\n", out);
 	if (!fclose(out))

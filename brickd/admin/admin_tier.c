@@ -8,23 +8,12 @@
 #include "brickd/storage/storage_failure.h"
 #include "brickd/tier/tier_pins.h"
 
-static struct json_object *span_json(struct brick_span span)
-{
-	struct json_object *object = json_object_new_object();
-	uint64_t va = span.first << KFB_BLOCK_SHIFT;
-	char text[19];
-
-	snprintf(text, sizeof(text), "0x%llx", (unsigned long long)va);
-	brick_admin_put_text(object, "va", text);
-	brick_admin_put_count(object, "n_blocks", span.end - span.first);
-	return object;
-}
-
 static struct json_object *job_json(const struct brick_tier_job *job,
 				    bool has_ended)
 {
-	struct json_object *object = span_json(job->span);
+	struct json_object *object = json_object_new_object();
 
+	brick_admin_put_span(object, job->span);
 	brick_admin_put_count(object, "job", job->id);
 	brick_admin_put_text(object, "do", job->to_slow ? "demote" : "promote");
 	brick_admin_put_count(object, "seen", job->at - job->span.first);
@@ -41,7 +30,7 @@ static struct json_object *job_json(const struct brick_tier_job *job,
 static void show_tier(const struct brick_view *view, struct json_object *reply)
 {
 	const struct brick_tier *t = view->tier;
-	struct json_object *list = json_object_new_array();
+	struct json_object *list = json_object_new_array(), *pin;
 	const struct brick_counters *c = view->counters;
 	const struct brick_tier_job *job;
 	char failure[BRICK_FAILURE_BYTES];
@@ -73,8 +62,11 @@ static void show_tier(const struct brick_view *view, struct json_object *reply)
 	TAILQ_FOREACH(job, &t->waiting, link)
 	n_waiting++;
 	brick_admin_put_count(reply, "maps_waiting", n_waiting);
-	for (uint32_t i = 0; i < t->n_pins; i++)
-		json_object_array_add(list, span_json(t->pins[i]));
+	for (uint32_t i = 0; i < t->n_pins; i++) {
+		pin = json_object_new_object();
+		brick_admin_put_span(pin, t->pins[i]);
+		json_object_array_add(list, pin);
+	}
 	json_object_object_add(reply, "pins", list);
 	list = json_object_new_array();
 	TAILQ_FOREACH(job, &t->orders, link)

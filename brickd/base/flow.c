@@ -80,24 +80,10 @@ static struct brick_flow *take_flow(struct brick_flows *all)
 	return f;
 }
 
-static struct brick_task *take_task(struct brick_flow *f)
-{
-	struct brick_task_list *list =
-		TAILQ_EMPTY(&f->finished) ? &f->tasks : &f->finished;
-	struct brick_task *task = TAILQ_FIRST(list);
-
-	if (!task)
-		return NULL;
-	TAILQ_REMOVE(list, task, link);
-	task->flow = NULL;
-	return task;
-}
-
 bool brick_flows_serve(struct brick_flows *all)
 {
 	struct brick_flow *f = take_flow(all);
 	struct brick_turn turn = { .busy = all->busy, .n_left = TURN_THINGS };
-	struct brick_task *task;
 
 	if (!f)
 		return false;
@@ -105,9 +91,14 @@ bool brick_flows_serve(struct brick_flows *all)
 	f->place = BRICK_FLOW_KNOWN;
 	brick_busy_begin(turn.busy);
 	turn.until_ns = turn.busy->since_ns + TURN_NS;
-	while (turn.n_left && (task = take_task(f))) {
+	while (turn.n_left && !is_empty(f)) {
+		struct brick_task_list *list =
+			TAILQ_EMPTY(&f->finished) ? &f->tasks : &f->finished;
+		struct brick_task *task = TAILQ_FIRST(list);
 		unsigned int n_left = turn.n_left;
 
+		TAILQ_REMOVE(list, task, link);
+		task->flow = NULL;
 		task->run(task, &turn);
 		/* To look and find nothing is one, too. */
 		if (turn.n_left == n_left)

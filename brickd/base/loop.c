@@ -64,19 +64,6 @@ static int wait_ms(struct brick_loop *loop)
 	return now_ms < until_ms ? (int)(until_ms - now_ms) : 0;
 }
 
-/* One that was deleted in this round is NULL. */
-static void call_ready(struct brick_loop *loop, struct brick_source *source)
-{
-	unsigned int kind;
-
-	if (!source)
-		return;
-	kind = source->kind;
-	source->ready(source);
-	brick_busy_with(&loop->busy, kind);
-	(void)brick_busy_end(&loop->busy);
-}
-
 int brick_loop_run(struct brick_loop *loop)
 {
 	struct epoll_event events[BRICK_LOOP_EVENTS];
@@ -94,8 +81,18 @@ int brick_loop_run(struct brick_loop *loop)
 		for (int i = 0; i < loop->n_round; i++)
 			loop->round[i] = events[i].data.ptr;
 		brick_busy_begin(&loop->busy);
-		for (int i = 0; i < loop->n_round; i++)
-			call_ready(loop, loop->round[i]);
+		for (int i = 0; i < loop->n_round; i++) {
+			struct brick_source *source = loop->round[i];
+			unsigned int kind;
+
+			/* It was deleted in this round. */
+			if (!source)
+				continue;
+			kind = source->kind;
+			source->ready(source);
+			brick_busy_with(&loop->busy, kind);
+			(void)brick_busy_end(&loop->busy);
+		}
 		loop->n_round = 0;
 		loop->now_ms = brick_now_ms();
 		if (loop->now_ms >= loop->next_tick_ms) {

@@ -54,25 +54,9 @@ static int write_whole(int fd, const char *text, size_t len)
 	return fsync(fd) ? -errno : 0;
 }
 
-/* A name is durable when its folder is. */
-static int sync_folder(const char *path)
-{
-	char dir[PATH_MAX];
-	int fd, rc;
-
-	snprintf(dir, sizeof(dir), "%.*s", (int)(strrchr(path, '/') - path) + 1,
-		 path);
-	fd = open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	if (fd < 0)
-		return -errno;
-	rc = fsync(fd) ? -errno : 0;
-	close(fd);
-	return rc;
-}
-
 int brick_state_file_replace(const char *path, const char *text)
 {
-	char fresh[PATH_MAX];
+	char fresh[PATH_MAX], dir[PATH_MAX];
 	int fd, rc;
 
 	if (snprintf(fresh, sizeof(fresh), "%s.new", path) >= PATH_MAX)
@@ -86,7 +70,15 @@ int brick_state_file_replace(const char *path, const char *text)
 		rc = -errno;
 	if (!rc && rename(fresh, path))
 		rc = -errno;
-	if (!rc)
-		rc = sync_folder(path);
+	if (rc)
+		return rc;
+	/* A name is durable when its folder is. */
+	snprintf(dir, sizeof(dir), "%.*s", (int)(strrchr(path, '/') - path) + 1,
+		 path);
+	fd = open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	if (fd < 0)
+		return -errno;
+	rc = fsync(fd) ? -errno : 0;
+	close(fd);
 	return rc;
 }

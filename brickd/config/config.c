@@ -366,7 +366,7 @@ static int set_lease(struct parse *p, const char *value)
 
 struct setting {
 	const char *name;
-	int (*set)(struct parse *p, const char *value); /* NULL: set_limit() */
+	int (*set)(struct parse *p, const char *value); /* NULL: a limit */
 	bool repeatable;
 	bool is_limit;
 	size_t offset; /* of a limit in struct brick_limits */
@@ -441,18 +441,6 @@ static int parse_number(struct parse *p, const char *name, const char *value,
 	return 0;
 }
 
-static int set_limit(struct parse *p, const struct setting *s,
-		     const char *value)
-{
-	char *limits = (char *)&p->config->limits;
-	uint64_t number = 0;
-	int rc = parse_number(p, s->name, value, s->min, s->max, &number);
-
-	if (!rc)
-		memcpy(limits + s->offset, &number, sizeof(number));
-	return rc;
-}
-
 static uint64_t limit_of(const struct brick_limits *limits, size_t offset)
 {
 	uint64_t value;
@@ -476,6 +464,10 @@ const char *brick_config_next_limit(const struct brick_limits *a,
 
 static int set_brick(struct parse *p, const char *name, const char *value)
 {
+	char *limits = (char *)&p->config->limits;
+	uint64_t number = 0;
+	int rc;
+
 	for (size_t i = 0; i < BRICK_ARRAY_SIZE(settings); i++) {
 		const struct setting *s = &settings[i];
 
@@ -484,7 +476,12 @@ static int set_brick(struct parse *p, const char *name, const char *value)
 		if (!s->repeatable && p->seen & 1ULL << i)
 			return fail(p, "%s is given twice", name);
 		p->seen |= 1ULL << i;
-		return s->set ? s->set(p, value) : set_limit(p, s, value);
+		if (s->set)
+			return s->set(p, value);
+		rc = parse_number(p, name, value, s->min, s->max, &number);
+		if (!rc)
+			memcpy(limits + s->offset, &number, sizeof(number));
+		return rc;
 	}
 	return fail(p, "[brick] has no setting \"%.64s\"", name);
 }
@@ -599,18 +596,10 @@ bool brick_client_name_is_good(const char *name)
 	return *name && kfb_name_ok(name, strlen(name));
 }
 
-/* A blank, which no client's name has, keeps groups and clients apart. */
-static uint32_t group_hash(const char *group)
-{
-	char text[sizeof("group ") + KFB_NAME_MAX];
-
-	(void)snprintf(text, sizeof(text), "group %s", group);
-	return brick_owner_hash(text);
-}
-
 static int set_group(struct parse *p, const char *value)
 {
 	struct brick_client *client = p->client;
+	char text[sizeof("group ") + KFB_NAME_MAX];
 	uint32_t owner;
 
 	if (*client->group)
@@ -620,7 +609,9 @@ static int set_group(struct parse *p, const char *value)
 			    "a group's name is 1 to %d printable characters "
 			    "without blanks",
 			    KFB_NAME_MAX);
-	owner = group_hash(value);
+	/* A blank, which no client's name has, keeps groups and clients apart. */
+	(void)snprintf(text, sizeof(text), "group %s", value);
+	owner = brick_owner_hash(text);
 	for (uint32_t i = 0; i < p->config->n_clients; i++) {
 		const struct brick_client *other = p->config->clients[i];
 
@@ -639,20 +630,19 @@ static int set_group(struct parse *p, const char *value)
 
 static int set_client(struct parse *p, const char *name, const char *value)
 {
-	if (!strcmp(name, "key-file"))
-		return set_key_file(p, value);
-	if (!strcmp(name, "grant"))
-		return set_grant(p, value);
-	if (!strcmp(name, "quota"))
-		return set_quota(p, value);
-	if (!strcmp(name, "rate-bytes"))
-		return set_rate_bytes(p, value);
-	if (!strcmp(name, "rate-ops"))
-		return set_rate_ops(p, value);
-	if (!strcmp(name, "role"))
-		return set_role(p, value);
-	if (!strcmp(name, "group"))
-		return set_group(p, value);
+	static const struct setting of_client[] = {
+		{ .name = "key-file", .set = set_key_file },
+		{ .name = "grant", .set = set_grant },
+		{ .name = "quota", .set = set_quota },
+		{ .name = "rate-bytes", .set = set_rate_bytes },
+		{ .name = "rate-ops", .set = set_rate_ops },
+		{ .name = "role", .set = set_role },
+		{ .name = "group", .set = set_group },
+	};
+
+	for (size_t i = 0; i < BRICK_ARRAY_SIZE(of_client); i++)
+		if (!strcmp(of_client[i].name, name))
+			return of_client[i].set(p, value);
 	return fail(p, "[client] has no setting \"%.64s\"", name);
 }
 

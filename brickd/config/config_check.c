@@ -85,18 +85,6 @@ static int check_metrics(const struct brick_config *c, char *err,
 	return -EINVAL;
 }
 
-static int check_state_files(const struct brick_config *c, char *err,
-			     size_t err_len)
-{
-	if (!c->fences || !c->reservations ||
-	    strcmp(c->fences, c->reservations) != 0)
-		return 0;
-	snprintf(err, err_len,
-		 "fences and reservations name the same file: each needs one "
-		 "of its own");
-	return -EINVAL;
-}
-
 int brick_config_check(struct brick_config *c, char *err, size_t err_len)
 {
 	if (!c->store) {
@@ -104,10 +92,15 @@ int brick_config_check(struct brick_config *c, char *err, size_t err_len)
 			 "no store: set store in [brick] or use --store");
 		return -EINVAL;
 	}
-	if (check_addresses(c, err, err_len) ||
-	    check_metrics(c, err, err_len) ||
-	    check_state_files(c, err, err_len))
+	if (check_addresses(c, err, err_len) || check_metrics(c, err, err_len))
 		return -EINVAL;
+	if (c->fences && c->reservations &&
+	    !strcmp(c->fences, c->reservations)) {
+		snprintf(err, err_len,
+			 "fences and reservations name the same file: each "
+			 "needs one of its own");
+		return -EINVAL;
+	}
 	if (c->limits.tier_low_percent >= c->limits.tier_high_percent) {
 		snprintf(err, err_len, "tier-low is not below tier-high");
 		return -EINVAL;

@@ -8,19 +8,24 @@
 
 #include "brickd/config/config.h"
 
-static bool same_addresses(const struct brick_config *a,
-			   const struct brick_config *b)
+static bool same_address(const struct brick_address *a,
+			 const struct brick_address *b)
 {
 	char one[BRICK_URL_BYTES], other[BRICK_URL_BYTES];
 
+	brick_address_format(a, 0, one);
+	brick_address_format(b, 0, other);
+	return !strcmp(one, other);
+}
+
+static bool same_addresses(const struct brick_config *a,
+			   const struct brick_config *b)
+{
 	if (a->n_listen != b->n_listen)
 		return false;
-	for (uint32_t i = 0; i < a->n_listen; i++) {
-		brick_address_format(&a->listen[i], 0, one);
-		brick_address_format(&b->listen[i], 0, other);
-		if (strcmp(one, other))
+	for (uint32_t i = 0; i < a->n_listen; i++)
+		if (!same_address(&a->listen[i], &b->listen[i]))
 			return false;
-	}
 	return true;
 }
 
@@ -34,18 +39,6 @@ static void add_name(char *names, size_t size, const char *name, unsigned int n)
 	size_t len = strlen(names);
 
 	(void)snprintf(names + len, size - len, "%s%s", n ? ", " : "", name);
-}
-
-static bool same_metrics(const struct brick_config *a,
-			 const struct brick_config *b)
-{
-	char one[BRICK_URL_BYTES], other[BRICK_URL_BYTES];
-
-	if (!a->has_metrics || !b->has_metrics)
-		return a->has_metrics == b->has_metrics;
-	brick_address_format(&a->metrics, 0, one);
-	brick_address_format(&b->metrics, 0, other);
-	return !strcmp(one, other);
 }
 
 /* A client that is removed is found, too: its name may come back. */
@@ -102,7 +95,10 @@ unsigned int brick_config_differs(const struct brick_config *a,
 		{ "reservations",
 		  !same_text(a->reservations, b->reservations) },
 		{ "group", !same_groups(a, b) },
-		{ "metrics", !same_metrics(a, b) },
+		{ "metrics",
+		  a->has_metrics != b->has_metrics ||
+			  (a->has_metrics &&
+			   !same_address(&a->metrics, &b->metrics)) },
 		{ "allow-remote-metrics",
 		  a->allow_remote_metrics != b->allow_remote_metrics },
 	};

@@ -59,23 +59,17 @@ static void forget_interval(struct brick_intervals *in,
 	*i = NULL;
 }
 
-static uint32_t classes_of(const struct brick_mapping *m)
-{
-	uint32_t classes = 1U << BRICK_INTERVALS_ALL;
-
-	if (m->flags & KFB_MAP_RW)
-		classes |= 1U << BRICK_INTERVALS_RW;
-	if (m->flags & KFB_MAP_EXCLUSIVE)
-		classes |= 1U << BRICK_INTERVALS_EXCLUSIVE;
-	return classes;
-}
-
 static int note_handle(struct brick_mappings *all, struct brick_mapping *m,
 		       struct brick_handle *h)
 {
+	uint32_t classes = 1U << BRICK_INTERVALS_ALL;
 	bool write = m->flags & KFB_MAP_RW;
 
-	h->interval = note_interval(&all->by_block, h->span, classes_of(m), m);
+	if (write)
+		classes |= 1U << BRICK_INTERVALS_RW;
+	if (m->flags & KFB_MAP_EXCLUSIVE)
+		classes |= 1U << BRICK_INTERVALS_EXCLUSIVE;
+	h->interval = note_interval(&all->by_block, h->span, classes, m);
 	if (h->interval && write)
 		h->written = note_interval(&m->holdings->written, h->span,
 					   1U << BRICK_INTERVALS_ALL, NULL);

@@ -56,30 +56,26 @@ static int path_of(enum place place, const char *store, char path[PATH_MAX])
 	return 0;
 }
 
-static int write_text(const char *path, const char *store, const char *why)
-{
-	int fd =
-		open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, FILE_MODE);
-
-	if (fd < 0)
-		return -errno;
-	/* That the file is there is what counts. */
-	(void)dprintf(fd, "%s: %s\n", store, why);
-	(void)close(fd);
-	return 0;
-}
-
 int brick_mark_set(const char *store, const char *why)
 {
 	char path[PATH_MAX], dir[PATH_MAX];
-	int ret = -EIO;
+	int ret = -EIO, fd;
 
 	if (!runtime_dir(dir))
 		(void)mkdir(dir, DIR_MODE);
 	for (int place = RUNTIME; ret && place < PLACES; place++) {
 		ret = path_of(place, store, path);
-		if (!ret)
-			ret = write_text(path, store, why);
+		if (ret)
+			continue;
+		fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC,
+			  FILE_MODE);
+		if (fd < 0) {
+			ret = -errno;
+			continue;
+		}
+		/* That the file is there is what counts. */
+		(void)dprintf(fd, "%s: %s\n", store, why);
+		(void)close(fd);
 	}
 	return ret;
 }

@@ -10,26 +10,22 @@
 
 #include "brickd/base/util.h"
 
-static struct brick_rope *take_rope(struct brick_bell *bell)
-{
-	struct brick_rope *rope;
-
-	pthread_mutex_lock(&bell->lock);
-	rope = TAILQ_FIRST(&bell->pulled);
-	if (rope) {
-		TAILQ_REMOVE(&bell->pulled, rope, link);
-		rope->is_pulled = false;
-	}
-	pthread_mutex_unlock(&bell->lock);
-	return rope;
-}
-
 void brick_bell_look(struct brick_bell *bell)
 {
 	struct brick_rope *rope;
 
-	while ((rope = take_rope(bell)))
+	for (;;) {
+		pthread_mutex_lock(&bell->lock);
+		rope = TAILQ_FIRST(&bell->pulled);
+		if (rope) {
+			TAILQ_REMOVE(&bell->pulled, rope, link);
+			rope->is_pulled = false;
+		}
+		pthread_mutex_unlock(&bell->lock);
+		if (!rope)
+			return;
 		bell->rung(rope);
+	}
 }
 
 /* Silent before it looks: who pulls from now on rings again. */

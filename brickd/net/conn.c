@@ -148,25 +148,19 @@ static void cq_filled(void *context)
 	brick_bell_pull(context);
 }
 
-/* Whether completion queues of its domain can ring: brickd's own can. */
-static bool can_ring(const struct brick_conn *c)
-{
-	struct stcp_domain_ops *ops;
-
-	return c->fabric->address->scheme->is_strict &&
-	       !fi_open_ops(&c->domain->fid, STCP_DOMAIN_OPS, 0, (void **)&ops,
-			    NULL) &&
-	       ops->set_ring && !ops->set_ring(c->domain, cq_filled);
-}
-
 static int open_cq(struct brick_conn *c)
 {
 	struct fi_cq_attr attr = { .size = c->n_bufs,
 				   .format = FI_CQ_FORMAT_MSG,
 				   .wait_obj = FI_WAIT_FD };
+	struct stcp_domain_ops *ops;
 	int rc;
 
-	if (can_ring(c)) {
+	/* Completion queues of brickd's own domains can ring. */
+	if (c->fabric->address->scheme->is_strict &&
+	    !fi_open_ops(&c->domain->fid, STCP_DOMAIN_OPS, 0, (void **)&ops,
+			 NULL) &&
+	    ops->set_ring && !ops->set_ring(c->domain, cq_filled)) {
 		c->rope.bell = &c->net->bell;
 		attr.wait_obj = FI_WAIT_NONE;
 		return fi_cq_open(c->domain, &attr, &c->cq, &c->rope);

@@ -236,20 +236,9 @@ int brick_fabric_port_of(struct fid_pep *pep, unsigned int *port)
 	return 0;
 }
 
-/* The address alone does not do it: Linux takes it in from any interface. */
-static int keep_to_interface(struct brick_fabric *f)
-{
-	const struct stcp_pep_ops *ops;
-	int rc;
-
-	if (!f->interface)
-		return 0;
-	rc = fi_open_ops(&f->pep->fid, STCP_PEP_OPS, 0, (void **)&ops, NULL);
-	return rc ? rc : ops->keep_to(f->pep, f->interface);
-}
-
 int brick_fabric_listen(struct brick_fabric *f, char *err, size_t err_len)
 {
+	const struct stcp_pep_ops *ops;
 	char url[BRICK_URL_BYTES];
 	int rc;
 
@@ -257,8 +246,13 @@ int brick_fabric_listen(struct brick_fabric *f, char *err, size_t err_len)
 	if (rc)
 		goto fail;
 	rc = fi_pep_bind(f->pep, &f->eq->fid, 0);
-	if (!rc)
-		rc = keep_to_interface(f);
+	/* The address alone does not do it: Linux takes it in from any interface. */
+	if (!rc && f->interface) {
+		rc = fi_open_ops(&f->pep->fid, STCP_PEP_OPS, 0, (void **)&ops,
+				 NULL);
+		if (!rc)
+			rc = ops->keep_to(f->pep, f->interface);
+	}
 	if (!rc)
 		rc = fi_listen(f->pep);
 	if (rc)

@@ -51,37 +51,32 @@ static void begin_op(struct brick_queue *q, const struct kfb_request *req,
 	brick_op_begin(op, again);
 }
 
-/* A request that is being executed came again. */
-static const char *adopt_op(struct brick_queue *q,
-			    const struct kfb_request *req)
-{
-	struct brick_op *op = q->records[req->cookie.slot].running;
-
-	if (op->generation == q->generation)
-		return "a request came twice while it runs";
-	if (op->req.op != req->op)
-		return "a cookie came back with another request";
-	op->generation = q->generation;
-	return NULL;
-}
-
 static const char *classify_request(struct brick_queue *q,
 				    const struct kfb_request *req)
 {
+	static const char other[] = "a cookie came back with another request";
+	struct brick_op *running;
+
 	switch (kfb_slots_classify(&q->slots, req->op, &req->cookie)) {
 	case KFB_COOKIE_NEW:
 		begin_op(q, req, false);
 		return NULL;
 	case KFB_COOKIE_RESEND:
 		if (q->records[req->cookie.slot].op != req->op)
-			return "a cookie came back with another request";
+			return other;
 		begin_op(q, req, true);
 		return NULL;
 	case KFB_COOKIE_STALE:
 		brick_op_answer_stale(q, req);
 		return NULL;
 	case KFB_COOKIE_RUNNING:
-		return adopt_op(q, req);
+		running = q->records[req->cookie.slot].running;
+		if (running->generation == q->generation)
+			return "a request came twice while it runs";
+		if (running->req.op != req->op)
+			return other;
+		running->generation = q->generation;
+		return NULL;
 	case KFB_COOKIE_MALFORMED:
 		break;
 	}

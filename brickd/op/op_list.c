@@ -3,7 +3,6 @@
  * LIST: allocated extents from the store, mapped ones from the table, the
  * client's own mappings. A client sees what it is granted.
  */
-#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -104,19 +103,6 @@ static void list_by_address(struct brick_op *op, next_fn next)
 	}
 }
 
-/* Grants may change while a worker is at it. */
-static int copy_readable(struct brick_op *op)
-{
-	const struct brick_grants *g = &op->session->client->grants;
-
-	op->readable = calloc((size_t)g->n_ro + 1, sizeof(*op->readable));
-	if (!op->readable)
-		return -ENOMEM;
-	op->n_readable = g->n_ro;
-	memcpy(op->readable, g->ro, g->n_ro * sizeof(*op->readable));
-	return 0;
-}
-
 /* A page of a client's own, or a piece of one; goes on at the reply's cursor. */
 struct mine {
 	struct brick_op *op;
@@ -210,17 +196,23 @@ static void note_change_counter(struct brick_op *op)
 
 void brick_op_list(struct brick_op *op)
 {
+	const struct brick_grants *g = &op->session->client->grants;
 	const struct kfb_list *list = &op->req.u.list;
 	struct brick_ops *ops = brick_ops_of(op->session);
 
-	if (list->what != KFB_LIST_MINE &&
-	    list->cursor & (KFB_BLOCK_BYTES - 1)) {
-		brick_op_finish(op, KFB_ST_INVALID);
-		return;
-	}
-	if (list->what != KFB_LIST_MINE && copy_readable(op)) {
-		brick_op_finish(op, KFB_ST_NO_MEMORY);
-		return;
+	if (list->what != KFB_LIST_MINE) {
+		if (list->cursor & (KFB_BLOCK_BYTES - 1)) {
+			brick_op_finish(op, KFB_ST_INVALID);
+			return;
+		}
+		/* Grants may change while a worker is at it. */
+		op->readable = calloc(g->n_ro + 1UL, sizeof(*op->readable));
+		if (!op->readable) {
+			brick_op_finish(op, KFB_ST_NO_MEMORY);
+			return;
+		}
+		op->n_readable = g->n_ro;
+		memcpy(op->readable, g->ro, g->n_ro * sizeof(*op->readable));
 	}
 	if (list->what == KFB_LIST_MAPPED) {
 		op->work.whose = op->session->client;

@@ -229,34 +229,13 @@ static void forget_some(struct brick_op *op)
 	undo_registrations(op);
 }
 
-static void undo_mapping(struct brick_op *op, enum kfb_status status)
-{
-	op->status = status;
-	op->session->n_handles -= op->n_handles;
-	op->session->n_mappings--;
-	op->mapping->n = op->mapping->n_noted;
-	forget_some(op);
-}
-
 /* ---- the table, a few handles at a time ---- */
-
-static void publish_mapping(struct brick_op *op)
-{
-	struct brick_mapping *m = op->mapping;
-	struct brick_session *s = op->session;
-
-	if (brick_mappings_add(&brick_ops_of(s)->sessions->mappings, m)) {
-		undo_mapping(op, KFB_ST_NO_MEMORY);
-		return;
-	}
-	op->handles = NULL;
-	TAILQ_INSERT_TAIL(&s->mappings, m, session_link);
-	fill_page(op, m, 0);
-}
 
 /* Nobody else can get in between: the blocks are locked. */
 static void note_some(struct brick_op *op)
 {
+	struct brick_mappings *all =
+		&brick_ops_of(op->session)->sessions->mappings;
 	struct brick_mapping *m = op->mapping;
 	struct brick_session *s = op->session;
 	enum kfb_status status = brick_op_recheck(op);
@@ -267,15 +246,25 @@ static void note_some(struct brick_op *op)
 	if (!status && !s->fabric->mr_fences &&
 	    register_handles(op, handles, n))
 		status = KFB_ST_NO_MEMORY;
-	if (!status &&
-	    brick_mappings_note(&brick_ops_of(s)->sessions->mappings, m))
+	if (!status && brick_mappings_note(all, m))
 		status = KFB_ST_NO_MEMORY;
-	if (status)
-		undo_mapping(op, status);
-	else if (op->at_handle < op->n_handles)
+	if (!status && op->at_handle < op->n_handles) {
 		brick_op_go_on(op, note_some);
-	else
-		publish_mapping(op);
+		return;
+	}
+	if (!status && brick_mappings_add(all, m))
+		status = KFB_ST_NO_MEMORY;
+	if (status) {
+		op->status = status;
+		s->n_handles -= op->n_handles;
+		s->n_mappings--;
+		m->n = m->n_noted;
+		forget_some(op);
+		return;
+	}
+	op->handles = NULL;
+	TAILQ_INSERT_TAIL(&s->mappings, m, session_link);
+	fill_page(op, m, 0);
 }
 
 static void make_mapping(struct brick_op *op)
@@ -451,18 +440,6 @@ static bool is_one_of(uint32_t flags, uint32_t a, uint32_t b)
 	return !(flags & a) != !(flags & b);
 }
 
-/*
- * Births do not tell those of a group apart: who was alone with a block would come
- * back to it, and write what it held back, though another one has had it since.
- */
-static bool takes_from_group(const struct brick_op *op)
-{
-	uint32_t flags = op->req.u.map.flags;
-
-	return *op->session->client->group && flags & KFB_MAP_RW &&
-	       flags & KFB_MAP_EXCLUSIVE;
-}
-
 /* A further page of a mapping, or the first one again for a resent MAP. */
 static void resume_mapping(struct brick_op *op, uint64_t id, uint64_t cursor)
 {
@@ -499,7 +476,13 @@ void brick_op_map(struct brick_op *op)
 		return;
 	}
 	status = brick_op_check_range(op, &map->range, map->flags & KFB_MAP_RW);
-	if (!status && takes_from_group(op))
+	/*
+	 * Births do not tell those of a group apart: who was alone with a block would
+	 * come back to it, and write what it held back, though another one has had it
+	 * since.
+	 */
+	if (!status && *op->session->client->group && map->flags & KFB_MAP_RW &&
+	    map->flags & KFB_MAP_EXCLUSIVE)
 		status = KFB_ST_DENIED;
 	if (status) {
 		brick_op_finish(op, status);

@@ -110,20 +110,6 @@ static uint32_t use_allowed(const struct brick_op *op,
 	       (brick_reserve_may(keys->type, is, false) ? KFB_MAP_RO : 0);
 }
 
-/* The one that asks ends behind the answer, and is not waited for. */
-static void end_session(struct brick_op *op, struct brick_session *s)
-{
-	if (s == op->session) {
-		op->reserve.ends_itself = true;
-		return;
-	}
-	s->reserve_marks |= op->reserve.mark;
-	if (brick_session_is_ending(s))
-		return;
-	brick_count(&s->all->counters->evictions);
-	brick_session_evict(s, KFB_EVICTED_RESERVED, 0);
-}
-
 static void end_access(struct brick_op *op, const struct brick_reserved *now)
 {
 	struct brick_sessions *all = op->session->all;
@@ -140,10 +126,19 @@ static void end_access(struct brick_op *op, const struct brick_reserved *now)
 		if (!s->client)
 			continue;
 		may = use_allowed(op, now, s->client);
-		if (may & KFB_MAP_RW)
+		if (may & KFB_MAP_RW ||
+		    !((use_of_mappings(s, span) | s->reserve_use) & ~may))
 			continue;
-		if ((use_of_mappings(s, span) | s->reserve_use) & ~may)
-			end_session(op, s);
+		/* The one that asks ends behind the answer, and is not waited for. */
+		if (s == op->session) {
+			op->reserve.ends_itself = true;
+			continue;
+		}
+		s->reserve_marks |= op->reserve.mark;
+		if (brick_session_is_ending(s))
+			continue;
+		brick_count(&all->counters->evictions);
+		brick_session_evict(s, KFB_EVICTED_RESERVED, 0);
 	}
 }
 
@@ -196,19 +191,6 @@ void brick_reserves_ended(struct brick_sessions *all)
 
 /* ---- the file and the table ---- */
 
-static void log_action(const struct brick_op *op)
-{
-	const struct brick_reserved *then = op->reserve.then;
-
-	brick_log(LOG_NOTICE, op->session->who,
-		  "reservation of 0x%" PRIx64 "+%" PRIu64
-		  ": %s: type %u, %" PRIu32 " registrants",
-		  then->span.first << KFB_BLOCK_SHIFT,
-		  then->span.end - then->span.first,
-		  action_names[op->req.u.reserve.action], then->keys.type,
-		  then->keys.n);
-}
-
 static uint64_t free_mark(const struct brick_ops *ops)
 {
 	return ~ops->reserve_marks & (ops->reserve_marks + 1);
@@ -219,6 +201,7 @@ static void reserve_written(struct brick_op *op)
 {
 	struct brick_ops *ops = brick_ops_of(op->session);
 	struct brick_reservations *all = &ops->reservations;
+	struct brick_reserved *then = op->reserve.then;
 	const struct brick_reserved *now;
 
 	ops->is_reserving = false;
@@ -230,12 +213,18 @@ static void reserve_written(struct brick_op *op)
 		reserve_next(ops);
 		return;
 	}
-	log_action(op);
+	brick_log(LOG_NOTICE, op->session->who,
+		  "reservation of 0x%" PRIx64 "+%" PRIu64
+		  ": %s: type %u, %" PRIu32 " registrants",
+		  then->span.first << KFB_BLOCK_SHIFT,
+		  then->span.end - then->span.first,
+		  action_names[op->req.u.reserve.action], then->keys.type,
+		  then->keys.n);
 	op->reserve.mark = free_mark(ops);
 	ops->reserve_marks |= op->reserve.mark;
-	(void)brick_reservations_find(all, op->reserve.then->span, &now);
+	(void)brick_reservations_find(all, then->span, &now);
 	end_access(op, now);
-	brick_reservations_set(all, op->reserve.then, has_new_keys(op));
+	brick_reservations_set(all, then, has_new_keys(op));
 	op->reserve.then = NULL;
 	/* Changes that have not begun are never made. */
 	brick_ops_recheck(ops);
@@ -315,18 +304,6 @@ void brick_op_reserve(struct brick_op *op)
 
 /* ---- RESERVATION ---- */
 
-static void fill_registrant(struct kfb_registrant *to,
-			    const struct brick_keys *keys, uint32_t at)
-{
-	const struct brick_registrant *one = &keys->list[at];
-
-	to->key = one->key;
-	to->name_len = (uint8_t)strlen(one->name);
-	memcpy(to->name, one->name, to->name_len);
-	if (one->is_holder || brick_reserve_is_of_all(keys->type))
-		to->flags = KFB_REGISTRANT_HOLDER;
-}
-
 void brick_op_reservation(struct brick_op *op)
 {
 	const struct kfb_range *range = &op->req.u.range;
@@ -352,8 +329,16 @@ void brick_op_reservation(struct brick_op *op)
 		r->type = disk->keys.type;
 		r->n_blocks = disk->span.end - disk->span.first;
 		r->n_registrants = disk->keys.n;
-		for (uint32_t i = 0; i < disk->keys.n; i++)
-			fill_registrant(&r->registrants[i], &disk->keys, i);
+	}
+	for (uint32_t i = 0; disk && i < disk->keys.n; i++) {
+		const struct brick_registrant *one = &disk->keys.list[i];
+		struct kfb_registrant *to = &r->registrants[i];
+
+		to->key = one->key;
+		to->name_len = (uint8_t)strlen(one->name);
+		memcpy(to->name, one->name, to->name_len);
+		if (one->is_holder || brick_reserve_is_of_all(r->type))
+			to->flags = KFB_REGISTRANT_HOLDER;
 	}
 	brick_op_finish(op, KFB_ST_OK);
 }

@@ -54,14 +54,6 @@ static void unmap_flushed(struct brick_flush *flush)
 	forget_written(op);
 }
 
-static void flush_handles(struct brick_op *op)
-{
-	op->flush.done = unmap_flushed;
-	(void)brick_flush_add_handles(&op->flush, op->handles, op->n_handles);
-	brick_flush_submit(brick_ops_of(op->session)->storage,
-			   &op->session->flushes, &op->flush);
-}
-
 static void forget_handles(struct brick_op *op)
 {
 	struct brick_ops *ops = brick_ops_of(op->session);
@@ -78,10 +70,13 @@ static void forget_handles(struct brick_op *op)
 	brick_mapping_put(op->mapping);
 	op->mapping = NULL;
 	op->at_handle = 0;
-	if (op->is_flushing)
-		flush_handles(op);
-	else
+	if (!op->is_flushing) {
 		forget_written(op);
+		return;
+	}
+	op->flush.done = unmap_flushed;
+	(void)brick_flush_add_handles(&op->flush, op->handles, op->n_handles);
+	brick_flush_submit(ops->storage, &op->session->flushes, &op->flush);
 }
 
 static void unmap_closed(struct brick_op *op)

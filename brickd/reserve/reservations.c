@@ -99,22 +99,18 @@ bool brick_reserve_changes_keys(const struct kfb_reserve *want)
 	       want->action != KFB_RESERVE_RELEASE;
 }
 
-static void remove_at(struct brick_reservations *all, uint32_t at)
-{
-	free(all->list[at]);
-	all->n--;
-	memmove(&all->list[at], &all->list[at + 1],
-		(all->n - at) * sizeof(all->list[0]));
-}
-
 void brick_reservations_set(struct brick_reservations *all,
 			    struct brick_reserved *then, bool has_new_keys)
 {
 	uint32_t at = disk_place(all, then->span.first);
 
 	all->generation += has_new_keys;
-	if (at < all->n && all->list[at]->span.first == then->span.first)
-		remove_at(all, at);
+	if (at < all->n && all->list[at]->span.first == then->span.first) {
+		free(all->list[at]);
+		all->n--;
+		memmove(&all->list[at], &all->list[at + 1],
+			(all->n - at) * sizeof(all->list[0]));
+	}
 	if (!then->keys.n) {
 		free(then);
 		return;

@@ -33,13 +33,6 @@ static char *add_disk(char *end, const struct brick_reserved *disk)
 	return end;
 }
 
-/* What @then leaves as it is. */
-static bool is_another(const struct brick_reserved *disk,
-		       const struct brick_reserved *then)
-{
-	return !then || disk->span.first != then->span.first;
-}
-
 int brick_reservations_text(const struct brick_reservations *all,
 			    const struct brick_reserved *then,
 			    bool has_new_keys, char **text)
@@ -57,7 +50,7 @@ int brick_reservations_text(const struct brick_reservations *all,
 	end = made + sprintf(made, "generation %" PRIu32 "\n",
 			     all->generation + has_new_keys);
 	for (uint32_t i = 0; i < all->n; i++)
-		if (is_another(all->list[i], then))
+		if (!then || all->list[i]->span.first != then->span.first)
 			end = add_disk(end, all->list[i]);
 	if (then && then->keys.n)
 		add_disk(end, then);
@@ -71,26 +64,6 @@ int brick_reservations_write(const char *path, const char *text)
 }
 
 /* ---- reading ---- */
-
-static unsigned int split_words(char *line, char *words[WORDS_MAX])
-{
-	unsigned int n = 0;
-	char *rest = line;
-
-	while (rest && n < WORDS_MAX)
-		words[n++] = strsep(&rest, " ");
-	return rest ? 0 : n;
-}
-
-static int read_generation(struct brick_reservations *all, const char *text)
-{
-	__u64 value;
-
-	if (kfb_size_parse(text, &value, NULL) || value > UINT32_MAX)
-		return -EINVAL;
-	all->generation = (uint32_t)value;
-	return 0;
-}
 
 static int read_disk(struct brick_reserved *disk, const char *range,
 		     const char *type)
@@ -172,18 +145,26 @@ static int finish_disk(struct reading *r)
 /* A line without an end is not one that brickd wrote. */
 static int take_line(struct reading *r, char *line)
 {
-	char *words[WORDS_MAX], *end = strchr(line, '\n');
-	unsigned int n;
+	char *words[WORDS_MAX], *end = strchr(line, '\n'), *rest = line;
+	unsigned int n = 0;
+	__u64 value;
 	int rc;
 
 	if (!end)
 		return -EINVAL;
 	*end = '\0';
-	n = split_words(line, words);
-	if (r->n_lines == 1)
-		return n == 2 && !strcmp(words[0], "generation")
-			       ? read_generation(r->all, words[1])
-			       : -EINVAL;
+	while (rest && n < WORDS_MAX)
+		words[n++] = strsep(&rest, " ");
+	if (rest)
+		return -EINVAL;
+	if (r->n_lines == 1) {
+		if (n != 2 || strcmp(words[0], "generation") != 0 ||
+		    kfb_size_parse(words[1], &value, NULL) ||
+		    value > UINT32_MAX)
+			return -EINVAL;
+		r->all->generation = (uint32_t)value;
+		return 0;
+	}
 	if (r->has_disk && (n == 3 || n == 4) && !strcmp(words[0], "key"))
 		return read_registrant(&r->disk, words, n);
 	if (n != 3 || strcmp(words[0], "disk") != 0)

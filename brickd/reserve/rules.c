@@ -100,57 +100,27 @@ static uint32_t remove_registrants(struct brick_keys *keys, uint64_t key,
 	return n;
 }
 
-static enum kfb_status add_registrant(struct brick_keys *keys, const char *name,
-				      uint64_t key)
-{
-	struct brick_registrant *one = &keys->list[keys->n];
-
-	if (keys->n == KFB_REGISTRANTS_MAX)
-		return KFB_ST_LIMIT;
-	*one = (struct brick_registrant){ .key = key };
-	snprintf(one->name, sizeof(one->name), "%s", name);
-	keys->n++;
-	return KFB_ST_OK;
-}
-
 static enum kfb_status change_key(struct brick_keys *keys, const char *name,
 				  const struct kfb_reserve *want)
 {
 	uint32_t at = brick_keys_find(keys, name);
-	uint64_t key = at < keys->n ? keys->list[at].key : 0;
+	struct brick_registrant *one = &keys->list[at];
+	bool is_new = at == keys->n;
 
-	if (!(want->flags & KFB_RESERVE_IGNORE_KEY) && want->key != key)
+	if (!(want->flags & KFB_RESERVE_IGNORE_KEY) &&
+	    want->key != (is_new ? 0 : one->key))
 		return KFB_ST_CONFLICT;
-	if (at == keys->n)
-		return want->new_key ? add_registrant(keys, name, want->new_key)
-				     : KFB_ST_OK;
-	if (want->new_key)
-		keys->list[at].key = want->new_key;
-	else
+	if (is_new && want->new_key) {
+		if (keys->n == KFB_REGISTRANTS_MAX)
+			return KFB_ST_LIMIT;
+		*one = (struct brick_registrant){ .key = want->new_key };
+		snprintf(one->name, sizeof(one->name), "%s", name);
+		keys->n++;
+	} else if (want->new_key) {
+		one->key = want->new_key;
+	} else if (!is_new) {
 		remove_registrant(keys, at);
-	return KFB_ST_OK;
-}
-
-static enum kfb_status reserve_disk(struct brick_keys *keys, uint32_t at,
-				    enum brick_standing standing, uint8_t type)
-{
-	if (!keys->type) {
-		take_reservation(keys, at, type);
-		return KFB_ST_OK;
 	}
-	return standing == BRICK_STANDING_HOLDER && keys->type == type
-		       ? KFB_ST_OK
-		       : KFB_ST_CONFLICT;
-}
-
-static enum kfb_status release_disk(struct brick_keys *keys,
-				    enum brick_standing standing, uint8_t type)
-{
-	if (!keys->type || standing != BRICK_STANDING_HOLDER)
-		return KFB_ST_OK;
-	if (keys->type != type)
-		return KFB_ST_INVALID;
-	release_reservation(keys);
 	return KFB_ST_OK;
 }
 
@@ -182,7 +152,7 @@ static enum kfb_status preempt_key(struct brick_keys *keys, const char *name,
 enum kfb_status brick_keys_change(struct brick_keys *keys, const char *name,
 				  const struct kfb_reserve *want)
 {
-	enum brick_standing standing = brick_keys_standing(keys, name);
+	bool holds = brick_keys_standing(keys, name) == BRICK_STANDING_HOLDER;
 	uint32_t at = brick_keys_find(keys, name);
 
 	if (want->action == KFB_RESERVE_REGISTER)
@@ -191,9 +161,18 @@ enum kfb_status brick_keys_change(struct brick_keys *keys, const char *name,
 		return KFB_ST_CONFLICT;
 	switch (want->action) {
 	case KFB_RESERVE_RESERVE:
-		return reserve_disk(keys, at, standing, want->type);
+		if (!keys->type)
+			take_reservation(keys, at, want->type);
+		else if (!holds || keys->type != want->type)
+			return KFB_ST_CONFLICT;
+		return KFB_ST_OK;
 	case KFB_RESERVE_RELEASE:
-		return release_disk(keys, standing, want->type);
+		if (!keys->type || !holds)
+			return KFB_ST_OK;
+		if (keys->type != want->type)
+			return KFB_ST_INVALID;
+		release_reservation(keys);
+		return KFB_ST_OK;
 	case KFB_RESERVE_PREEMPT:
 	case KFB_RESERVE_PREEMPT_ABORT:
 		return preempt_key(keys, name, want);

@@ -49,11 +49,6 @@ static bool fill_event(const struct brick_session *s, uint32_t kind,
 	return true;
 }
 
-static bool knows_kind(const struct brick_conn *c, uint32_t kind)
-{
-	return !(kfb_event_needs(kind) & ~c->features);
-}
-
 static bool send_one(struct brick_session *s, uint32_t kind)
 {
 	struct kfb_reply event = { .op = KFB_OP_EVENT };
@@ -61,7 +56,7 @@ static bool send_one(struct brick_session *s, uint32_t kind)
 	struct brick_conn *c = s->queues[0]->conn;
 
 	if (!c || c->state != KFB_CONN_READY || c->is_disconnecting ||
-	    !knows_kind(c, kind))
+	    kfb_event_needs(kind) & ~c->features)
 		return false;
 	if (!c->event_credits || e->seq - e->acked >= KFB_EVENTS_UNACKED_MAX)
 		return false;

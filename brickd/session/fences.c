@@ -60,42 +60,27 @@ const char *brick_fences_after(const struct brick_fences *f, const char *name)
 	return at < f->n ? f->list[at].name : NULL;
 }
 
-static void insert_fence(struct brick_fences *f, uint32_t at, const char *name)
-{
-	memmove(&f->list[at + 1], &f->list[at],
-		(f->n - at) * sizeof(f->list[0]));
-	f->list[at] = (struct brick_fence){ 0 };
-	snprintf(f->list[at].name, sizeof(f->list[at].name), "%s", name);
-	f->n++;
-}
-
 void brick_fences_set(struct brick_fences *f, const char *name,
 		      bool is_kept_out, bool in_group)
 {
 	uint32_t at = place_of(f, name);
+	struct brick_fence *fence = &f->list[at];
 
 	if (brick_fences_has(f, name) == is_kept_out)
 		return;
-	if (is_kept_out && !is_at(f, at, name))
-		insert_fence(f, at, name);
-	f->list[at].is_kept_out = is_kept_out;
-	if (is_kept_out) {
-		f->list[at].n_times += in_group;
-	} else if (!f->list[at].n_times) {
-		f->n--;
-		memmove(&f->list[at], &f->list[at + 1],
-			(f->n - at) * sizeof(f->list[0]));
+	if (is_kept_out && !is_at(f, at, name)) {
+		memmove(fence + 1, fence, (f->n - at) * sizeof(*fence));
+		*fence = (struct brick_fence){ 0 };
+		snprintf(fence->name, sizeof(fence->name), "%s", name);
+		f->n++;
 	}
-}
-
-static char *add_line(char *end, const struct brick_fence *fence)
-{
-	end = stpcpy(end, fence->name);
-	if (fence->n_times)
-		end += sprintf(end, " %" PRIu32 "%s", fence->n_times,
-			       fence->is_kept_out ? "" : ADMITTED);
-	*end++ = '\n';
-	return end;
+	fence->is_kept_out = is_kept_out;
+	if (is_kept_out) {
+		fence->n_times += in_group;
+	} else if (!fence->n_times) {
+		f->n--;
+		memmove(fence, fence + 1, (f->n - at) * sizeof(*fence));
+	}
 }
 
 int brick_fences_text(const struct brick_fences *f, const char *name,
@@ -117,8 +102,15 @@ int brick_fences_text(const struct brick_fences *f, const char *name,
 	*then = *f;
 	brick_fences_set(then, name, is_kept_out, in_group);
 	end = made;
-	for (uint32_t i = 0; i < then->n; i++)
-		end = add_line(end, &then->list[i]);
+	for (uint32_t i = 0; i < then->n; i++) {
+		const struct brick_fence *fence = &then->list[i];
+
+		end = stpcpy(end, fence->name);
+		if (fence->n_times)
+			end += sprintf(end, " %" PRIu32 "%s", fence->n_times,
+				       fence->is_kept_out ? "" : ADMITTED);
+		*end++ = '\n';
+	}
 	*end = '\0';
 	free(then);
 	*text = made;

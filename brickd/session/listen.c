@@ -87,19 +87,11 @@ static void displace_strangers(struct brick_sessions *all,
 	}
 }
 
-/* Strangers that are ending are waited for when there are too many of them. */
-static bool is_full(const struct brick_sessions *all)
-{
-	const struct brick_limits *limits = &all->config->limits;
-
-	return all->n_admitted >= limits->sessions ||
-	       all->n - all->n_admitted >= 2 * limits->unauthenticated;
-}
-
 static enum kfb_status validate_hello(struct request *r,
 				      struct brick_session **joins)
 {
 	struct brick_sessions *all = r->fabric->listener;
+	const struct brick_limits *limits = &all->config->limits;
 	bool malformed = kfb_decode_hello(r->raw, (uint32_t)r->len, &r->hello);
 	char peer[BRICK_PEER_BYTES];
 
@@ -128,7 +120,9 @@ static enum kfb_status validate_hello(struct request *r,
 	if (r->hello.session_id)
 		return brick_session_validate_join(r->fabric, r->info,
 						   &r->hello, r->raw, joins);
-	if (is_full(all))
+	/* Strangers that are ending are waited for if there are too many of them. */
+	if (all->n_admitted >= limits->sessions ||
+	    all->n - all->n_admitted >= 2 * limits->unauthenticated)
 		return KFB_ST_LIMIT;
 	displace_strangers(all, r->info);
 	return KFB_ST_OK;

@@ -139,19 +139,10 @@ int brick_quarantine_token(struct brick_sessions *all, struct brick_span span,
 	return 0;
 }
 
-static bool is_held(struct brick_sessions *all, uint64_t token)
-{
-	const struct brick_session *s;
-
-	LIST_FOREACH(s, &all->quarantined, quarantine_link)
-	if (s->quarantine.id == token)
-		return true;
-	return find_hold(all, token);
-}
-
 void brick_quarantine_settle(struct brick_sessions *all, uint64_t token,
 			     bool freed)
 {
+	const struct brick_session *s;
 	struct brick_hold *hold;
 
 	if (!token)
@@ -159,8 +150,13 @@ void brick_quarantine_settle(struct brick_sessions *all, uint64_t token,
 	hold = find_hold(all, token);
 	if (!freed && hold)
 		hold->token = 0;
-	else if (freed && !is_held(all, token))
-		brick_store_release(all->storage->store, token);
+	if (!freed || hold)
+		return;
+	/* It is still held as long as its session is there. */
+	LIST_FOREACH(s, &all->quarantined, quarantine_link)
+	if (s->quarantine.id == token)
+		return;
+	brick_store_release(all->storage->store, token);
 }
 
 /* Takes a session out of all holds; releases those it was the last of. */

@@ -70,17 +70,6 @@ void brick_session_evict(struct brick_session *s, uint32_t cause, uint32_t uid)
 }
 
 /*
- * A clean stop must have flushed all that was mapped for writing, also what
- * was unmapped before; on PAGE media the last drain does it for everything.
- */
-static int note_written(struct brick_session *s, const struct brick_mapping *m)
-{
-	if (!(m->flags & KFB_MAP_RW) || !brick_flush_is_needed(s->all->storage))
-		return 0;
-	return brick_flush_add_handles(&s->flush, m->handles, m->n);
-}
-
-/*
  * Registrar: the endpoints are closed, so nothing uses the domain any more, and no
  * request changes the mappings. What they are is looked at here, not in the loop.
  */
@@ -95,8 +84,15 @@ static void revoke_all(struct brick_work *work)
 	{
 		for (size_t i = 0; i < m->n; i++)
 			brick_fabric_dereg(&m->handles[i].region, s->who);
-		if (!s->flush.error)
-			s->flush.error = note_written(s, m);
+		/*
+		 * A clean stop must have flushed all that was mapped for writing, also
+		 * what was unmapped before; on PAGE media the last drain does it for
+		 * everything.
+		 */
+		if (!s->flush.error && m->flags & KFB_MAP_RW &&
+		    brick_flush_is_needed(s->all->storage))
+			s->flush.error = brick_flush_add_handles(
+				&s->flush, m->handles, m->n);
 	}
 	rc = fi_close(&s->domain->fid);
 	if (rc)
@@ -209,28 +205,23 @@ static void cancel_one(struct brick_work *work)
 	brick_session_progress(s);
 }
 
-/* Requests that wait for their blocks; the others finish by themselves. */
-static void cancel_waiting(struct brick_session *s)
-{
-	s->is_cancelling = true;
-	s->teardown.flow = s->flow;
-	s->teardown.done = cancel_one;
-	cancel_one(&s->teardown);
-}
-
 void brick_session_progress(struct brick_session *s)
 {
 	if (!brick_session_is_ending(s) || s->n_conns || s->is_cancelling ||
 	    s->is_torn_down)
 		return;
+	s->teardown.flow = s->flow;
 	if (s->n_ops) {
-		if (!TAILQ_EMPTY(&s->waiting))
-			cancel_waiting(s);
+		/* Those that wait for their blocks; the others finish by themselves. */
+		if (!TAILQ_EMPTY(&s->waiting)) {
+			s->is_cancelling = true;
+			s->teardown.done = cancel_one;
+			cancel_one(&s->teardown);
+		}
 		return;
 	}
 	s->is_torn_down = true;
 	s->teardown.whose = s->client;
-	s->teardown.flow = s->flow;
 	s->teardown.run = revoke_all;
 	s->teardown.done = end_revoked;
 	brick_worker_submit(&s->all->registrar, &s->teardown);

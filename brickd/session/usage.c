@@ -51,28 +51,22 @@ static struct kfb_rate judged_rate(const struct kfb_rate *rate)
 	};
 }
 
-static void describe_rate(const struct kfb_rate *rate, char *what, size_t size)
-{
-	unsigned long long bytes = rate->bytes_per_s;
-	unsigned int n_ops = rate->ops_per_s;
-
-	if (bytes && n_ops)
-		(void)snprintf(what, size, "%llu bytes and %u operations",
-			       bytes, n_ops);
-	else if (bytes)
-		(void)snprintf(what, size, "%llu bytes", bytes);
-	else
-		(void)snprintf(what, size, "%u operations", n_ops);
-}
-
 static void name_session(struct brick_session *s, uint64_t now_ms)
 {
+	unsigned long long bytes = s->rate.bytes_per_s;
+	unsigned int n_ops = s->rate.ops_per_s;
 	char what[WHAT_BYTES];
 
 	if (now_ms < s->usage.named_until_ms)
 		return;
 	s->usage.named_until_ms = now_ms + NAME_MS;
-	describe_rate(&s->rate, what, sizeof(what));
+	if (bytes && n_ops)
+		(void)snprintf(what, sizeof(what),
+			       "%llu bytes and %u operations", bytes, n_ops);
+	else if (bytes)
+		(void)snprintf(what, sizeof(what), "%llu bytes", bytes);
+	else
+		(void)snprintf(what, sizeof(what), "%u operations", n_ops);
 	brick_log_limited(&s->all->net->lines[BRICK_LINES_RATES], LOG_WARNING,
 			  s->who,
 			  "it moves more than its rate, %s a second: its "

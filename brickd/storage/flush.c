@@ -125,30 +125,21 @@ static void count_drain(struct brick_storage *storage, uint64_t begun_ns,
 	brick_count_size(&storage->counters->drain_flushes, n_flushes);
 }
 
-/* All ranges together are as small as one may be. */
-static bool is_small(const struct kfb_flush *flush)
-{
-	uint64_t bytes = 0;
-
-	if (flush->flags & KFB_FLUSH_ALL)
-		return false;
-	for (uint32_t i = 0; i < flush->n_ranges; i++) {
-		uint64_t len = flush->ranges[i].len;
-
-		if (len > BRICK_TRY_FLUSH_MAX - bytes)
-			return false;
-		bytes += len;
-	}
-	return true;
-}
-
 bool brick_flush_try_now(struct brick_storage *storage,
 			 const struct kfb_flush *flush, uint64_t begun_ns,
 			 int *error)
 {
+	uint64_t bytes = 0;
+
 	if (storage->media->granularity == BRICK_GRANULARITY_PAGE ||
-	    !is_small(flush))
+	    flush->flags & KFB_FLUSH_ALL)
 		return false;
+	/* All ranges together are as small as one may be. */
+	for (uint32_t i = 0; i < flush->n_ranges; i++) {
+		if (flush->ranges[i].len > BRICK_TRY_FLUSH_MAX - bytes)
+			return false;
+		bytes += flush->ranges[i].len;
+	}
 	for (uint32_t i = 0; i < flush->n_ranges; i++)
 		if (!brick_store_try_flush(storage->store, flush->ranges[i].va,
 					   flush->ranges[i].len))

@@ -153,22 +153,6 @@ static void write_records(struct brick_store *s, uint32_t tx,
 }
 
 /* Readers look at copy 0: of each block they see the old birth or the new one. */
-static void finish_birth(struct brick_store *s, uint32_t tx,
-			 const struct brick_batch_run *run)
-{
-	struct brick_batch_run part = *run;
-
-	for (uint64_t done = 0; done < run->slots.n; done += part.slots.n) {
-		part.slots.slot = run->slots.slot + done;
-		part.slots.n = run->slots.n - done;
-		if (part.slots.n > BRICK_STORE_SLICE)
-			part.slots.n = BRICK_STORE_SLICE;
-		brick_store_lock(s);
-		write_birth(s, tx, BRICK_COPY(0), &part);
-		brick_store_unlock(s);
-	}
-}
-
 static int finish_births(struct brick_store *s, uint32_t tx,
 			 const struct brick_batch *b)
 {
@@ -177,9 +161,20 @@ static int finish_births(struct brick_store *s, uint32_t tx,
 	if (!b->has_birth)
 		return 0;
 	for (r = 0; r < b->n_runs; r++) {
-		if (b->runs[r].op->kind != BRICK_STORE_BIRTH)
+		struct brick_batch_run part = b->runs[r];
+		uint64_t left = part.slots.n;
+
+		if (part.op->kind != BRICK_STORE_BIRTH)
 			continue;
-		finish_birth(s, tx, &b->runs[r]);
+		for (; left; left -= part.slots.n) {
+			part.slots.n = left;
+			if (part.slots.n > BRICK_STORE_SLICE)
+				part.slots.n = BRICK_STORE_SLICE;
+			brick_store_lock(s);
+			write_birth(s, tx, BRICK_COPY(0), &part);
+			brick_store_unlock(s);
+			part.slots.slot += part.slots.n;
+		}
 	}
 	return brick_store_fence(s);
 }

@@ -33,14 +33,6 @@ static bool is_of_use(const struct brick_tier *tier,
 	return false;
 }
 
-static bool may_be_asked(const struct brick_session *s, uint64_t now_ms)
-{
-	return (s->state == KFB_SESSION_LIVE ||
-		s->state == KFB_SESSION_DETACHED) &&
-	       s->features & KFB_FEATURE_EVENT &&
-	       !brick_recall_asked(s, now_ms);
-}
-
 /* Returns how many blocks it would be; 0: it has none to give. */
 static uint64_t ask_session(struct brick_tier *tier, struct brick_session *s,
 			    uint64_t now_ms)
@@ -48,7 +40,9 @@ static uint64_t ask_session(struct brick_tier *tier, struct brick_session *s,
 	uint64_t n, hold_ms = tier->config->limits.promote_wait_ms;
 	struct brick_mapping *m;
 
-	if (!may_be_asked(s, now_ms))
+	if ((s->state != KFB_SESSION_LIVE &&
+	     s->state != KFB_SESSION_DETACHED) ||
+	    !(s->features & KFB_FEATURE_EVENT) || brick_recall_asked(s, now_ms))
 		return 0;
 	TAILQ_FOREACH(m, &s->mappings, session_link)
 	if (is_of_use(tier, m))

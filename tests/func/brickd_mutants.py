@@ -83,7 +83,8 @@ BRICKD_MUTANTS = {
         "fences", "fences.c", "fence->is_kept_out ? \"\" : ADMITTED", "\"\"",
         PLAIN + "fencing:Fencing.test_who_was_fenced_in_a_group_finds_other_births", folder=SESSION),
     "those-of-a-group-write-alone": Mutant(
-        "fences", "op_map.c", "if (!status && takes_from_group(op))", "if (0)",
+        "fences", "op_map.c", "if (!status && *op->session->client->group && map->flags & KFB_MAP_RW &&\n"
+        "\t    map->flags & KFB_MAP_EXCLUSIVE)", "if (0)",
         PLAIN + "fencing:Fencing.test_those_of_a_group_write_to_no_block_alone", folder=OP),
     "host-of-a-group-meets-itself": Mutant(
         "fences", "op_map.c", "if (!rc && *s->client->group && flags & KFB_MAP_RW)", "if (0)",
@@ -277,7 +278,7 @@ BRICKD_MUTANTS = {
         "strangers", "listen.c", "\t\tbrick_conn_service(c);\n", "", LISTEN, folder=SESSION),
     "ending-strangers-without-a-bound": Mutant(
         "strangers", "listen.c",
-        "||\n\t       all->n - all->n_admitted >= 2 * limits->unauthenticated", "", LISTEN,
+        "||\n\t    all->n - all->n_admitted >= 2 * limits->unauthenticated", "", LISTEN,
         folder=SESSION),
     "sessions-beyond-all-by-auth": Mutant(
         "strangers", "sessions.c",
@@ -346,8 +347,7 @@ BRICKD_MUTANTS = {
         folder="brickd/storage"),
     # What many handles need, a few at a time.
     "mappings-come-all-at-once": Mutant(
-        "pieces", "op_map.c", "else if (op->at_handle < op->n_handles)\n\t\tbrick_op_go_on(op, note_some);",
-        "else if (op->at_handle < op->n_handles)\n\t\tnote_some(op);", PIECES, folder=OP),
+        "pieces", "op_map.c", "\t\tbrick_op_go_on(op, note_some);\n", "\t\tnote_some(op);\n", PIECES, folder=OP),
     "handles-are-forgotten-all-at-once": Mutant(
         "pieces", "op_unmap.c", "\t\tbrick_op_go_on(op, forget_handles);\n\t\treturn;",
         "\t\tforget_handles(op);\n\t\treturn;", PIECES, folder=OP),
@@ -370,8 +370,8 @@ BRICKD_MUTANTS = {
         SESSION_END, folder=SESSION),
     "end-forgets-what-was-written": Mutant(
         "flushes", "session_end.c",
-        "return brick_flush_add_handles(&s->flush, m->handles, m->n);", "return 0;", SESSION_END,
-        folder=SESSION),
+        "s->flush.error = brick_flush_add_handles(\n\t\t\t\t&s->flush, m->handles, m->n);",
+        "s->flush.error = 0;", SESSION_END, folder=SESSION),
     "mapping-goes-with-its-last-handle": Mutant(
         "pieces", "mapping.c", "if (--m->n_leaving || m->n)", "--m->n_leaving;\n\tif (m->n)",
         MAPPING, folder="brickd/mapping"),

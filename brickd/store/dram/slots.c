@@ -100,23 +100,14 @@ static uint64_t find_free(const struct brick_slot_map *map, uint64_t pos)
 	return find_in_words(map->bits, w * WORD_BITS, map->n_bits, true);
 }
 
-static void note_word(struct brick_slot_map *map, uint64_t w)
-{
-	uint64_t bit = 1ULL << w % WORD_BITS;
-
-	if (map->bits[w])
-		map->words[w / WORD_BITS] |= bit;
-	else
-		map->words[w / WORD_BITS] &= ~bit;
-}
-
 static void change_run(struct brick_slot_map *map, struct brick_slot_run run,
 		       bool set)
 {
 	uint64_t pos = run.slot, end = run.slot + run.n;
 
 	while (pos < end) {
-		uint64_t bit = pos % WORD_BITS;
+		uint64_t w = pos / WORD_BITS, bit = pos % WORD_BITS;
+		uint64_t *words = &map->words[w / WORD_BITS];
 		uint64_t n = WORD_BITS - bit;
 		uint64_t mask;
 
@@ -124,10 +115,13 @@ static void change_run(struct brick_slot_map *map, struct brick_slot_run run,
 			n = end - pos;
 		mask = (UINT64_MAX >> (WORD_BITS - n)) << bit;
 		if (set)
-			map->bits[pos / WORD_BITS] |= mask;
+			map->bits[w] |= mask;
 		else
-			map->bits[pos / WORD_BITS] &= ~mask;
-		note_word(map, pos / WORD_BITS);
+			map->bits[w] &= ~mask;
+		if (map->bits[w])
+			*words |= 1ULL << w % WORD_BITS;
+		else
+			*words &= ~(1ULL << w % WORD_BITS);
 		pos += n;
 	}
 }
@@ -206,27 +200,21 @@ int brick_slots_withhold(struct brick_slots *s, uint64_t slot)
 	return 0;
 }
 
-/* Bad blocks are few: where there are none this is one comparison. */
-static bool forget_withheld(struct brick_slots *s, uint64_t slot)
-{
-	for (uint64_t i = 0; i < s->n_withheld; i++) {
-		if (s->withheld[i] != slot)
-			continue;
-		s->withheld[i] = s->withheld[--s->n_withheld];
-		return true;
-	}
-	return false;
-}
-
 void brick_slots_give_dirty(struct brick_slots *s, struct brick_slot_run run)
 {
-	uint64_t i;
+	uint64_t i = 0;
 
 	brick_slot_map_give(&s->dirty, run);
-	for (i = 0; s->n_withheld && i < run.n; i++) {
-		if (!forget_withheld(s, run.slot + i))
+	/* Bad blocks are few: where there are none this is one comparison. */
+	while (i < s->n_withheld) {
+		uint64_t slot = s->withheld[i];
+
+		if (slot < run.slot || slot - run.slot >= run.n) {
+			i++;
 			continue;
-		(void)brick_slot_map_take_one(&s->dirty, run.slot + i);
+		}
+		s->withheld[i] = s->withheld[--s->n_withheld];
+		(void)brick_slot_map_take_one(&s->dirty, slot);
 		s->n_bad++;
 	}
 }

@@ -12,18 +12,11 @@
 #define DIGIT_BITS 11U
 #define DIGITS	   (1U << DIGIT_BITS)
 #define KEY_BITS   (64 - KFB_BLOCK_SHIFT)
-#define HALF_BITS  32
 #define FEW	   48U /* sorted before the counters would be cleared */
-
-static uint64_t sort_key_of(const struct brick_id *id)
-{
-	return (uint64_t)(id->key_hi & ~BRICK_ID_SLOW) << HALF_BITS |
-	       id->key_lo;
-}
 
 static uint32_t digit_of(const struct brick_id *id, unsigned int shift)
 {
-	return sort_key_of(id) >> shift & (DIGITS - 1);
+	return brick_id_key(id) >> shift & (DIGITS - 1);
 }
 
 /* One stable pass; false, and nothing moved, if all have the same digit. */
@@ -56,8 +49,8 @@ static void sort_few(struct brick_id *ids, uint64_t n)
 
 	for (i = 1; i < n; i++) {
 		id = ids[i];
-		for (to = i; to && sort_key_of(&ids[to - 1]) > sort_key_of(&id);
-		     to--)
+		for (to = i;
+		     to && brick_id_key(&ids[to - 1]) > brick_id_key(&id); to--)
 			ids[to] = ids[to - 1];
 		ids[to] = id;
 	}

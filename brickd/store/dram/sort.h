@@ -13,6 +13,11 @@ struct brick_id {
 
 #define BRICK_ID_SLOW (1U << 31)
 
+static inline uint64_t brick_id_key(const struct brick_id *id)
+{
+	return (uint64_t)(id->key_hi & ~BRICK_ID_SLOW) << 32 | id->key_lo;
+}
+
 /* Sort by key; tmp has room for as many. */
 void brick_id_sort(struct brick_id *ids, struct brick_id *tmp, uint64_t n);
 

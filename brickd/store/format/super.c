@@ -125,11 +125,6 @@ static bool table_fits(const struct brick_super *sb, struct extent table)
 	       table.off + table.len <= sb->total_size;
 }
 
-static bool are_apart(struct extent a, struct extent b)
-{
-	return a.off + a.len <= b.off || b.off + b.len <= a.off;
-}
-
 static bool tables_are_sane(const struct brick_super *sb)
 {
 	struct extent tables[2 * BRICK_FMT_COPIES];
@@ -148,28 +143,26 @@ static bool tables_are_sane(const struct brick_super *sb)
 	for (i = 0; i < n; i++) {
 		if (!table_fits(sb, tables[i]))
 			return false;
+		/* Two overlap. */
 		for (k = 0; k < i; k++)
-			if (!are_apart(tables[i], tables[k]))
+			if (tables[i].off < tables[k].off + tables[k].len &&
+			    tables[k].off < tables[i].off + tables[i].len)
 				return false;
 	}
 	return true;
 }
 
-static bool slow_is_sane(const struct brick_super *sb)
-{
-	if (sb->n_slow)
-		return sb->n_slow <= sb->cap_slow &&
-		       sb->cap_slow <= BRICK_SLOTS_MAX &&
-		       !brick_all_zero(sb->slow_uuid, sizeof(sb->slow_uuid));
-	return !sb->cap_slow && !sb->slow_off[0] && !sb->slow_off[1] &&
-	       brick_all_zero(sb->slow_uuid, sizeof(sb->slow_uuid));
-}
-
 /* Tables and data in bounds and apart; no sum can overflow. */
 static bool geometry_is_sane(const struct brick_super *sb)
 {
+	bool names_slow = !brick_all_zero(sb->slow_uuid, sizeof(sb->slow_uuid));
+
 	if (!sb->n || sb->n > sb->capacity || sb->capacity > BRICK_SLOTS_MAX ||
-	    sb->total_size > INT64_MAX || !slow_is_sane(sb))
+	    sb->total_size > INT64_MAX || names_slow != !!sb->n_slow)
+		return false;
+	if (sb->n_slow > sb->cap_slow || sb->cap_slow > BRICK_SLOTS_MAX)
+		return false;
+	if (!sb->n_slow && (sb->cap_slow || sb->slow_off[0] || sb->slow_off[1]))
 		return false;
 	if (sb->data_off % KFB_BLOCK_BYTES || sb->data_off > sb->total_size ||
 	    sb->n > (sb->total_size - sb->data_off) >> KFB_BLOCK_SHIFT)

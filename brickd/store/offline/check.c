@@ -266,34 +266,22 @@ static void look_at_zeros(struct look *k, uint64_t slot)
 static void look_at_table(struct look *k, uint64_t first, uint64_t n)
 {
 	struct brick_verdict v;
-	uint64_t slot, key;
+	uint64_t slot;
 
 	for (slot = first; slot < first + n; slot++) {
 		brick_progress("checking", k->c->n_slots,
 			       k->sb.n + k->sb.n_slow);
 		brick_copies_validate(k->m, &k->sb, k->tx, slot, &v);
 		k->c->n_slots++;
-		if (v.state == BRICK_ALLOC) {
-			struct brick_id *id = &k->ids[k->n_ids++];
-
-			key = brick_key(v.payload.id);
-			id->key_lo = (uint32_t)key;
-			id->key_hi = (uint32_t)(key >> 32);
-			if (brick_slot_is_slow(slot))
-				id->key_hi |= BRICK_ID_SLOW;
-			id->slot = (uint32_t)brick_slot_number(slot);
-		}
+		if (v.state == BRICK_ALLOC)
+			k->ids[k->n_ids++] =
+				brick_id_of(brick_key(v.payload.id), slot);
 		if (v.state == BRICK_CLEAN && k->c->read_clean &&
 		    (!brick_slot_is_slow(slot) || k->block))
 			look_at_zeros(k, slot);
 		if (!v.settled || v.state == BRICK_BAD)
 			report_slot(k, slot, &v);
 	}
-}
-
-static uint64_t block_key_of(const struct brick_id *id)
-{
-	return (uint64_t)(id->key_hi & ~BRICK_ID_SLOW) << 32 | id->key_lo;
 }
 
 static void look_for_twins(struct look *k)
@@ -310,12 +298,10 @@ static void look_for_twins(struct look *k)
 	for (i = 1; i < k->n_ids; i++) {
 		const struct brick_id *id = &k->ids[i];
 
-		if (block_key_of(id) != block_key_of(id - 1))
+		if (brick_id_key(id) != brick_id_key(id - 1))
 			continue;
-		finding.va = brick_va(block_key_of(id));
-		finding.slot = id->slot;
-		if (id->key_hi & BRICK_ID_SLOW)
-			finding.slot |= BRICK_SLOT_SLOW;
+		finding.va = brick_va(brick_id_key(id));
+		finding.slot = brick_id_slot(id);
 		report_finding(k, &finding);
 	}
 }

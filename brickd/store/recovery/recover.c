@@ -57,8 +57,6 @@ static int add_slot(struct brick_store *s, struct scan *sc, uint64_t slot,
 {
 	struct brick_slot_run run = { .slot = brick_slot_number(slot), .n = 1 };
 	struct brick_slots *slots = brick_slots_of(s, slot);
-	uint64_t key = brick_key(v->payload.id);
-	struct brick_id *id = &sc->ids[sc->n_ids];
 	int ret;
 
 	switch (v->state) {
@@ -73,12 +71,8 @@ static int add_slot(struct brick_store *s, struct scan *sc, uint64_t slot,
 		if (ret)
 			return ret;
 		brick_owners_add(&s->owners, v->payload.owner, 1);
-		id->key_lo = (uint32_t)key;
-		id->key_hi = (uint32_t)(key >> 32);
-		if (brick_slot_is_slow(slot))
-			id->key_hi |= BRICK_ID_SLOW;
-		id->slot = (uint32_t)run.slot;
-		sc->n_ids++;
+		sc->ids[sc->n_ids++] =
+			brick_id_of(brick_key(v->payload.id), slot);
 		break;
 	default:
 		slots->n_bad++;
@@ -105,25 +99,24 @@ static int scan_table(struct brick_store *s, struct scan *sc, uint64_t first,
 	return 0;
 }
 
-static uint64_t recovered_key_of(const struct brick_id *id)
-{
-	return (uint64_t)(id->key_hi & ~BRICK_ID_SLOW) << 32 | id->key_lo;
-}
-
 static const char *tier_of(const struct brick_id *id)
 {
 	return id->key_hi & BRICK_ID_SLOW ? " of the slow tier" : "";
 }
 
 /* No crash makes two records of one block: then nothing here is certain. */
-static int check_unique(const struct brick_store *s, const struct scan *sc,
-			char *err, size_t err_len)
+static int sort_ids(const struct brick_store *s, struct scan *sc, char *err,
+		    size_t err_len)
 {
+	struct brick_id *tmp = malloc((sc->n_ids + 1) * sizeof(*tmp));
 	uint64_t i;
 
+	if (!tmp)
+		return -ENOMEM;
+	brick_id_sort(sc->ids, tmp, sc->n_ids);
+	free(tmp);
 	for (i = 1; i < sc->n_ids; i++) {
-		if (recovered_key_of(&sc->ids[i - 1]) !=
-		    recovered_key_of(&sc->ids[i]))
+		if (brick_id_key(&sc->ids[i - 1]) != brick_id_key(&sc->ids[i]))
 			continue;
 		brick_media_say(err, err_len,
 				"%s: corrupt: slots %u%s and %u%s both hold "
@@ -132,22 +125,10 @@ static int check_unique(const struct brick_store *s, const struct scan *sc,
 				tier_of(&sc->ids[i - 1]), sc->ids[i].slot,
 				tier_of(&sc->ids[i]),
 				(unsigned long long)brick_va(
-					recovered_key_of(&sc->ids[i])));
+					brick_id_key(&sc->ids[i])));
 		return -EUCLEAN;
 	}
 	return 0;
-}
-
-static int sort_ids(struct brick_store *s, struct scan *sc, char *err,
-		    size_t err_len)
-{
-	struct brick_id *tmp = malloc((sc->n_ids + 1) * sizeof(*tmp));
-
-	if (!tmp)
-		return -ENOMEM;
-	brick_id_sort(sc->ids, tmp, sc->n_ids);
-	free(tmp);
-	return check_unique(s, sc, err, err_len);
 }
 
 static void fix_payload(struct brick_store *s, unsigned int copy,
@@ -219,11 +200,9 @@ static int fill_index(struct brick_store *s, const struct scan *sc)
 
 	for (i = 0; i < sc->n_ids; i++) {
 		const struct brick_id *id = &sc->ids[i];
-		uint64_t slot = id->slot;
+		uint64_t slot = brick_id_slot(id);
 
-		if (id->key_hi & BRICK_ID_SLOW)
-			slot |= BRICK_SLOT_SLOW;
-		ret = brick_index_put(&s->index, recovered_key_of(id), slot);
+		ret = brick_index_put(&s->index, brick_id_key(id), slot);
 		if (ret)
 			return ret;
 		if (brick_slot_is_slow(slot))

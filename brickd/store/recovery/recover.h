@@ -7,7 +7,24 @@
 #ifndef BRICKD_STORE_RECOVER_H
 #define BRICKD_STORE_RECOVER_H
 
+#include "brickd/store/dram/sort.h"
 #include "brickd/store/store_impl.h"
+
+static inline struct brick_id brick_id_of(uint64_t key, uint64_t slot)
+{
+	struct brick_id id = { (uint32_t)key, (uint32_t)(key >> 32),
+			       (uint32_t)brick_slot_number(slot) };
+
+	if (brick_slot_is_slow(slot))
+		id.key_hi |= BRICK_ID_SLOW;
+	return id;
+}
+
+/* The slot with its tier. */
+static inline uint64_t brick_id_slot(const struct brick_id *id)
+{
+	return id->slot | (id->key_hi & BRICK_ID_SLOW ? BRICK_SLOT_SLOW : 0);
+}
 
 /* A store with nothing in it; NULL: no memory. */
 struct brick_store *brick_store_new(struct brick_media *m,

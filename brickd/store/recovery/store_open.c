@@ -171,15 +171,6 @@ static int repair_headers(struct brick_store *s, const struct damage *bad,
 	return -EIO;
 }
 
-/* What a killed instance had stored, and this one's batches count on. */
-static int write_tables_back(struct brick_store *s)
-{
-	if (s->m->granularity == BRICK_GRANULARITY_BYTE)
-		return 0;
-	brick_super_write_back(s->m, &s->sb);
-	return brick_store_fence(s);
-}
-
 static int recover_store(struct brick_store *s,
 			 const struct brick_store_open *o, char *err,
 			 size_t err_len)
@@ -191,8 +182,11 @@ static int recover_store(struct brick_store *s,
 	if (ret)
 		return ret;
 	ret = brick_store_make_room(s);
-	if (!ret)
-		ret = write_tables_back(s);
+	/* What a killed instance had stored, and this one's batches count on. */
+	if (!ret && s->m->granularity != BRICK_GRANULARITY_BYTE) {
+		brick_super_write_back(s->m, &s->sb);
+		ret = brick_store_fence(s);
+	}
 	if (!ret)
 		ret = repair_headers(s, &bad, err, err_len);
 	if (ret)

@@ -57,8 +57,8 @@ MUTANTS = {
         "write_birth(s, tx, BRICK_COPY_BOTH, run)"),
     "birth-acknowledged-early": Mutant(
         "ordering", "commit.c",
-        "finish_birth(s, tx, &b->runs[r]);\n\t}\n\treturn brick_store_fence(s);",
-        "finish_birth(s, tx, &b->runs[r]);\n\t}\n\treturn 0;"),
+        "part.slots.slot += part.slots.n;\n\t\t}\n\t}\n\treturn brick_store_fence(s);",
+        "part.slots.slot += part.slots.n;\n\t\t}\n\t}\n\treturn 0;"),
     "birth-not-finished": Mutant(
         "ordering", "commit.c", "write_birth(s, tx, BRICK_COPY(0), &part);", ""),
     "single-free-without-fence": Mutant(
@@ -95,15 +95,15 @@ MUTANTS = {
         "\tm->ops->flush(m, 0, sb->data_off);\n", "", "inherit"),
     "killed-instance-of-a-file-not-written-back": Mutant(
         "ordering", "recovery/store_open.c",
-        "\tif (s->m->granularity == BRICK_GRANULARITY_BYTE)\n",
-        "\tif (s->m->granularity != BRICK_GRANULARITY_CACHE_LINE)\n", "inherit"),
+        "if (!ret && s->m->granularity != BRICK_GRANULARITY_BYTE)",
+        "if (!ret && s->m->granularity == BRICK_GRANULARITY_CACHE_LINE)", "inherit"),
     "check-counts-on-what-a-cache-has": Mutant(
         "ordering", "offline/check.c",
         "\tbrick_super_write_back(k->m, &k->sb);\n", "", "inherit"),
     "clean-page-of-a-killed-instance-believed": Mutant(
         "ordering", "recovery/store_open.c",
-        "if (s->m->granularity == BRICK_GRANULARITY_BYTE)",
-        "if (s->inst.clean || s->m->granularity == BRICK_GRANULARITY_BYTE)", "inherit"),
+        "if (!ret && s->m->granularity != BRICK_GRANULARITY_BYTE)",
+        "if (!ret && !s->inst.clean && s->m->granularity != BRICK_GRANULARITY_BYTE)", "inherit"),
 
     # Flushes.
     "alloc-not-flushed": Mutant(
@@ -200,10 +200,10 @@ MUTANTS = {
     "readers-wait-for-a-whole-batch": Mutant(
         "locking", "list.c", "if (++*n_steps < BRICK_STORE_SLICE)", "if (++*n_steps)", "ops"),
     "birth-without-lock": Mutant(
-        "locking", "commit.c", "\t\tbrick_store_lock(s);\n"
-        "\t\twrite_birth(s, tx, BRICK_COPY(0), &part);\n"
-        "\t\tbrick_store_unlock(s);\n",
-        "\t\twrite_birth(s, tx, BRICK_COPY(0), &part);\n"),
+        "locking", "commit.c", "\t\t\tbrick_store_lock(s);\n"
+        "\t\t\twrite_birth(s, tx, BRICK_COPY(0), &part);\n"
+        "\t\t\tbrick_store_unlock(s);\n",
+        "\t\t\twrite_birth(s, tx, BRICK_COPY(0), &part);\n"),
     "published-before-durable": Mutant(
         "locking", "commit.c",
         "\t\tret = commit_batch(s, b);\n",
