@@ -71,6 +71,8 @@ static int kfir_queue(struct kfi_post_ep *post, struct kfi_op *base)
 	op->is_answered = false;
 	op->moved = 0;
 	op->pieces = 0;
+	op->anew = false;
+	op->conn = NULL;
 	op->flying = 0;
 	op->canceled = false;
 	op->whole = false;

@@ -119,6 +119,7 @@ struct kfir_op {
 	size_t answered_bytes;
 	bool is_answered;
 	unsigned int pieces; /* handed over */
+	bool anew; /* none, after some that were; it cannot be canceled */
 	unsigned int flying; /* of these, not done */
 	bool canceled; /* of a receive: to be ended; under post.lock */
 	bool whole; /* all pieces are handed over */

@@ -270,7 +270,15 @@ static bool kfir_begin_anew(struct kfir_op *op)
 		return false;
 	op->moved = 0;
 	op->pieces = 0;
+	op->anew = true;
 	return true;
+}
+
+/* Nothing of it was handed over: it waits, and can be canceled. */
+static void kfir_wait_again(struct kfir_op *op)
+{
+	if (!op->pieces && !op->anew)
+		kfi_send_begin_undo(&op->send);
 }
 
 static void kfir_send_on(struct kfir_conn *conn)
@@ -305,8 +313,10 @@ static void kfir_send_on(struct kfir_conn *conn)
 		else
 			err = kfir_refusal(conn, op);
 		if (err) {
-			if (kfir_leave_peer(ep, peer))
+			if (kfir_leave_peer(ep, peer)) {
+				kfir_wait_again(op);
 				return;
+			}
 			kfir_finish(op, err, 0);
 			continue;
 		}
@@ -317,8 +327,7 @@ static void kfir_send_on(struct kfir_conn *conn)
 		if (err == -ENOENT && kfir_begin_anew(op))
 			continue;
 		if (err) {
-			if (!op->pieces)
-				kfi_send_begin_undo(&op->send);
+			kfir_wait_again(op);
 			return;
 		}
 		if (op->whole)

@@ -136,6 +136,7 @@ static const struct st_group st_rdm_groups[] = {
 	{ "idle", st_test_rdm_idle, true, true },
 	{ "removal", st_test_rdm_removal, true, true },
 	{ "settle", st_test_rdm_settle, true, true },
+	{ "refused", st_test_rdm_refused, true, true },
 	{ "alloc", st_test_rdm_alloc, true },
 	{ "atomic_lost", st_test_rdm_atomic_lost, true, true },
 	{ "remote", st_test_remote, true },

@@ -414,6 +414,7 @@ void st_test_rdm_grow(struct st *st);
 void st_test_rdm_grow_refused(struct st *st);
 void st_test_rdm_broken(struct st *st);
 void st_test_rdm_settle(struct st *st);
+void st_test_rdm_refused(struct st *st);
 void st_test_rdm_crowd(struct st *st);
 void st_test_rdm_again(struct st *st);
 void st_test_memory(struct st *st);

@@ -649,6 +649,36 @@ out:
 	st_sep_close(&t);
 }
 
+/*
+ * A message that the peer cannot have is ended by the layer's work, which whoever runs
+ * this delays: until then nothing of it was handed over, and it can be canceled.
+ */
+void st_test_rdm_refused(struct st *st)
+{
+	struct st_scaled *m = kzalloc(sizeof(*m), GFP_KERNEL);
+	struct st_op *op;
+	int ret;
+
+	if (!m || !st_scaled_open(m, st))
+		goto out;
+	ret = st_ctx_recv(m, 0, 0);
+	CHECK_EQ(st, ret ?: st_ctx_send(m, 0, 10, 1), 0,
+		 "the endpoints are connected");
+	op = m->r.tx[0];
+	st_op_reset(op);
+	ret = fi_send(m->a.ep, m->r.src, 10, NULL, st_ctx_addr(m, CTXS),
+		      &op->ctx);
+	CHECK_EQ(st, ret, 0, "a message to a context that is not there waits");
+	CHECK_EQ(st, fi_cancel(&m->a.ep->fid, &op->ctx), 0,
+		 "it can be canceled");
+	CHECK_EQ(st, st_op_result(m->a.cq, op, 0), ECANCELED,
+		 "and ends as one that was");
+out:
+	if (m)
+		st_scaled_close(m);
+	kfree(m);
+}
+
 void st_test_rdm_scalable(struct st *st)
 {
 	struct st_scaled *m = kzalloc(sizeof(*m), GFP_KERNEL);

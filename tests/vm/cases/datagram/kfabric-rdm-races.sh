@@ -86,6 +86,12 @@ check "there was none" probed_above kfir_more_slots 2
 check_fails "it was not asked for all the time" probed_above kfir_grow 40
 probe clear
 
+# A send that is refused can be canceled until the work that ends it comes.
+probe sleep kfir_engine 300
+selftest provider="rdm;loop" only=refused
+check "the work was late" probed_above kfir_engine 0
+probe clear
+
 # Elements change when others have come between what they were and what they become.
 probe delay kfi_atomic_value 1 every=5
 selftest provider="loop,rdm;loop" only=atomic
