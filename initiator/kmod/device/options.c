@@ -37,33 +37,37 @@ static const char *kfbk_option_copy(char *to, size_t bytes, const char *value)
 	return strscpy(to, value, bytes) < 0 ? "is too long" : NULL;
 }
 
-static const char *kfbk_option_take_attach(const char *value,
-					   struct kfbk_options *out)
-{
-	out->order = KFBK_ATTACH;
-	return NULL;
-}
+/* A word that sets a field. */
+#define KFBK_OPTION_WORD(word, field, to)                                    \
+	static const char *kfbk_option_take_##word(const char *value,        \
+						   struct kfbk_options *out) \
+	{                                                                    \
+		out->field = to;                                             \
+		return NULL;                                                 \
+	}
 
-static const char *kfbk_option_take_detach(const char *value,
-					   struct kfbk_options *out)
-{
-	out->order = KFBK_DETACH;
-	return NULL;
-}
+KFBK_OPTION_WORD(attach, order, KFBK_ATTACH)
+KFBK_OPTION_WORD(detach, order, KFBK_DETACH)
+KFBK_OPTION_WORD(resize, order, KFBK_RESIZE)
+KFBK_OPTION_WORD(reattach, order, KFBK_REATTACH)
+KFBK_OPTION_WORD(thin, thin, true)
+KFBK_OPTION_WORD(ro, ro, true)
+KFBK_OPTION_WORD(shared, shared, true)
+KFBK_OPTION_WORD(untrusted, allow_untrusted_tcp, true)
+KFBK_OPTION_WORD(force, force, true)
 
-static const char *kfbk_option_take_resize(const char *value,
-					   struct kfbk_options *out)
-{
-	out->order = KFBK_RESIZE;
-	return NULL;
-}
+/* A key whose value is a field as it is. */
+#define KFBK_OPTION_TEXT(field)                                               \
+	static const char *kfbk_option_take_##field(const char *value,        \
+						    struct kfbk_options *out) \
+	{                                                                     \
+		return kfbk_option_copy(out->field, sizeof(out->field),       \
+					value);                               \
+	}
 
-static const char *kfbk_option_take_reattach(const char *value,
-					     struct kfbk_options *out)
-{
-	out->order = KFBK_REATTACH;
-	return NULL;
-}
+KFBK_OPTION_TEXT(provider)
+KFBK_OPTION_TEXT(client)
+KFBK_OPTION_TEXT(key)
 
 static const char *kfbk_option_take_addr(const char *value,
 					 struct kfbk_options *out)
@@ -89,24 +93,6 @@ static const char *kfbk_option_take_port(const char *value,
 	if (kstrtou16(value, 10, &port) || !port)
 		return "must be a port number";
 	return kfbk_option_copy(a->port, sizeof(a->port), value);
-}
-
-static const char *kfbk_option_take_provider(const char *value,
-					     struct kfbk_options *out)
-{
-	return kfbk_option_copy(out->provider, sizeof(out->provider), value);
-}
-
-static const char *kfbk_option_take_client(const char *value,
-					   struct kfbk_options *out)
-{
-	return kfbk_option_copy(out->client, sizeof(out->client), value);
-}
-
-static const char *kfbk_option_take_key(const char *value,
-					struct kfbk_options *out)
-{
-	return kfbk_option_copy(out->key, sizeof(out->key), value);
 }
 
 /* It becomes a file's name, and a word of brickctl's. */
@@ -173,34 +159,6 @@ static const char *kfbk_option_take_sector(const char *value,
 	return NULL;
 }
 
-static const char *kfbk_option_take_thin(const char *value,
-					 struct kfbk_options *out)
-{
-	out->thin = true;
-	return NULL;
-}
-
-static const char *kfbk_option_take_ro(const char *value,
-				       struct kfbk_options *out)
-{
-	out->ro = true;
-	return NULL;
-}
-
-static const char *kfbk_option_take_shared(const char *value,
-					   struct kfbk_options *out)
-{
-	out->shared = true;
-	return NULL;
-}
-
-static const char *kfbk_option_take_untrusted(const char *value,
-					      struct kfbk_options *out)
-{
-	out->allow_untrusted_tcp = true;
-	return NULL;
-}
-
 static const char *kfbk_option_take_reconnect(const char *value,
 					      struct kfbk_options *out)
 {
@@ -258,13 +216,6 @@ static const char *kfbk_option_take_instance(const char *value,
 {
 	if (kstrtou32(value, 10, &out->instance))
 		return "must be a number";
-	return NULL;
-}
-
-static const char *kfbk_option_take_force(const char *value,
-					  struct kfbk_options *out)
-{
-	out->force = true;
 	return NULL;
 }
 
