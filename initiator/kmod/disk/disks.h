@@ -39,6 +39,12 @@ void kfbk_claim_settled(struct kfbk_device *dev);
 /* It goes, or never was. Context: process. */
 void kfbk_unclaim(struct kfbk_device *dev);
 
+/* Requests wait for the brick, or for copies that are written again. */
+static inline bool kfbk_is_coming_back(enum kfb_disk_state state)
+{
+	return state == KFB_DISK_CONNECTING || state == KFB_DISK_REPLAYING;
+}
+
 /* disk.c */
 int kfbk_disk_add(struct kfbk_device *dev);
 void kfbk_disk_del(struct kfbk_device *dev);
