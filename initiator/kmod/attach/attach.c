@@ -21,9 +21,7 @@
 #include "../session/link.h"
 #include "attach.h"
 #include "../blocks/mappings.h"
-#include "../device/calls.h"
 #include "../io/requests.h"
-#include "../device/trace.h"
 
 static DEFINE_MUTEX(kfbk_devices_lock);
 static LIST_HEAD(kfbk_devices);
@@ -115,29 +113,6 @@ static const char *kfbk_device_prepare(struct kfbk_device *dev, int *error)
 	return NULL;
 }
 
-/*
- * The disk is there, and has said whether it has a cache: from now on a loss is
- * not the end. One that came while the disk was made was: -ECONNRESET.
- */
-static int kfbk_attach_disk(struct kfbk_device *dev)
-{
-	int ret = 0;
-
-	kfbk_lock(dev);
-	if (kfb_client_state(&dev->core.client) == KFB_CLIENT_LIVE) {
-		dev->core.has_promised = true;
-		dev->core.client.config.reconnect_ms =
-			dev->options.reconnect_ms;
-		kfbk_move(dev, KFB_DISK_ADDED);
-	} else {
-		ret = -ECONNRESET;
-	}
-	kfbk_unlock(dev);
-	if (ret)
-		kfbk_disk_del(dev);
-	return ret;
-}
-
 /* The session is there: the rest of attaching. */
 static int kfbk_attach_session(struct kfbk_device *dev)
 {
@@ -155,9 +130,26 @@ static int kfbk_attach_session(struct kfbk_device *dev)
 	if (ret)
 		return ret;
 	ret = kfbk_disk_add(dev);
-	if (!ret)
-		return kfbk_attach_disk(dev);
-	kfbk_say(dev, "no disk can be made: %s", fi_strerror(ret));
+	if (ret) {
+		kfbk_say(dev, "no disk can be made: %s", fi_strerror(ret));
+		return ret;
+	}
+	/*
+	 * The disk has said whether it has a cache: from now on a loss is not
+	 * the end. One that came while it was made was.
+	 */
+	kfbk_lock(dev);
+	if (kfb_client_state(&dev->core.client) == KFB_CLIENT_LIVE) {
+		dev->core.has_promised = true;
+		dev->core.client.config.reconnect_ms =
+			dev->options.reconnect_ms;
+		kfbk_move(dev, KFB_DISK_ADDED);
+	} else {
+		ret = -ECONNRESET;
+	}
+	kfbk_unlock(dev);
+	if (ret)
+		kfbk_disk_del(dev);
 	return ret;
 }
 
@@ -394,23 +386,15 @@ static int kfbk_reattach_begin(struct kfbk_device *dev, char *why,
 	return ret;
 }
 
-/* @state: what it is then: it may be another a moment later. */
-static bool kfbk_reattach_is_over(struct kfbk_device *dev,
-				  enum kfb_disk_state *state)
-{
-	*state = READ_ONCE(dev->state);
-	return *state != KFB_DISK_CONNECTING && *state != KFB_DISK_REPLAYING;
-}
-
 static int kfbk_reattach_wait(struct kfbk_device *dev)
 {
-	enum kfb_disk_state state = KFB_DISK_CONNECTING;
+	enum kfb_disk_state state;
 	bool is_left;
-	int ret;
 
-	ret = wait_event_killable(dev->settled,
-				  kfbk_reattach_is_over(dev, &state));
-	if (ret) {
+	/* What it is then: it may be another a moment later. */
+	if (wait_event_killable(
+		    dev->settled,
+		    !kfbk_is_coming_back(state = READ_ONCE(dev->state)))) {
 		/*
 		 * The session work settles it when the try is over, unless the
 		 * disk is detached meanwhile: then nobody waits for that work.
