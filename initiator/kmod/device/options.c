@@ -287,8 +287,8 @@ static const struct option kfbk_option_table[] = {
 #define OF_RESIZE   (BIT(OPT_RESIZE) | BIT(OPT_INSTANCE) | BIT(OPT_BLOCKS))
 #define OF_REATTACH (BIT(OPT_REATTACH) | BIT(OPT_INSTANCE))
 
-static int kfbk_option_take(char *word, struct kfbk_options *out, char *why,
-			    size_t why_bytes)
+static int kfbk_option_take(char *word, struct kfbk_options *out,
+			    char why[KFBK_WHY_BYTES])
 {
 	char *value = strchr(word, '=');
 	const char *wrong;
@@ -300,22 +300,22 @@ static int kfbk_option_take(char *word, struct kfbk_options *out, char *why,
 	       strcmp(kfbk_option_table[i].name, word))
 		i++;
 	if (i == ARRAY_SIZE(kfbk_option_table)) {
-		snprintf(why, why_bytes, "unknown option \"%.32s\"", word);
+		snprintf(why, KFBK_WHY_BYTES, "unknown option \"%.32s\"", word);
 		return -EINVAL;
 	}
 	if (kfbk_option_table[i].has_value != !!value) {
-		snprintf(why, why_bytes, "%s %s", word,
+		snprintf(why, KFBK_WHY_BYTES, "%s %s", word,
 			 value ? "takes no value" : "needs a value");
 		return -EINVAL;
 	}
 	if (out->given & BIT(i) & ~REPEATABLE) {
-		snprintf(why, why_bytes, "%s is there twice", word);
+		snprintf(why, KFBK_WHY_BYTES, "%s is there twice", word);
 		return -EINVAL;
 	}
 	out->given |= BIT(i);
 	wrong = kfbk_option_table[i].take(value, out);
 	if (wrong) {
-		snprintf(why, why_bytes, "%s %s", word, wrong);
+		snprintf(why, KFBK_WHY_BYTES, "%s %s", word, wrong);
 		return -EINVAL;
 	}
 	return 0;
@@ -387,8 +387,8 @@ static const char *kfbk_option_check_all(const struct kfbk_options *o)
 	return wrong ?: kfbk_option_check_range(o);
 }
 
-int kfbk_options_parse(char *line, struct kfbk_options *out, char *why,
-		       size_t why_bytes)
+int kfbk_options_parse(char *line, struct kfbk_options *out,
+		       char why[KFBK_WHY_BYTES])
 {
 	struct kfbk_options o = {
 		.sector_bytes = 4096,
@@ -404,7 +404,7 @@ int kfbk_options_parse(char *line, struct kfbk_options *out, char *why,
 
 	line = strim(line);
 	while ((word = strsep(&line, ",")) != NULL) {
-		ret = kfbk_option_take(word, &o, why, why_bytes);
+		ret = kfbk_option_take(word, &o, why);
 		if (ret)
 			return ret;
 	}
@@ -415,7 +415,7 @@ int kfbk_options_parse(char *line, struct kfbk_options *out, char *why,
 	}
 	wrong = kfbk_option_check_all(&o);
 	if (wrong) {
-		strscpy(why, wrong, why_bytes);
+		strscpy(why, wrong, KFBK_WHY_BYTES);
 		return -EINVAL;
 	}
 	*out = o;

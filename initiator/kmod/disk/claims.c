@@ -90,7 +90,7 @@ void kfbk_claim_less(struct kfbk_device *dev, u64 n_blocks)
 	mutex_unlock(&kfbk_claims_lock);
 }
 
-int kfbk_claim_again(struct kfbk_device *dev, char *why, size_t why_bytes)
+int kfbk_claim_again(struct kfbk_device *dev, char why[KFBK_WHY_BYTES])
 {
 	struct kfbk_device *other;
 	int instance = -1;
@@ -110,7 +110,7 @@ int kfbk_claim_again(struct kfbk_device *dev, char *why, size_t why_bytes)
 		return 0;
 	/* Why it has failed is another thing. */
 	snprintf(
-		why, why_bytes, "kfbrick%d %s", instance,
+		why, KFBK_WHY_BYTES, "kfbrick%d %s", instance,
 		instance == dev->instance
 			? "has seen another disk with its blocks since it failed: they may have been written; detach it"
 			: "has blocks of this range now, as the same client");

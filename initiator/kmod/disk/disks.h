@@ -27,13 +27,12 @@ void kfbk_claim_less(struct kfbk_device *dev, u64 n_blocks);
  * kfbk_claim_again - as kfbk_claim(), for a disk whose session was over
  * @dev: the disk; others see it again if this succeeds
  * @why: gets words on failure
- * @why_bytes: of it
  *
  * Context: process.
  * Return: 0, or -EEXIST: another disk of the client has blocks of it, or had some
  * meanwhile, which no birth shows.
  */
-int kfbk_claim_again(struct kfbk_device *dev, char *why, size_t why_bytes);
+int kfbk_claim_again(struct kfbk_device *dev, char why[KFBK_WHY_BYTES]);
 /* For each of these: it is back, or its session is over again. Context: process. */
 void kfbk_claim_settled(struct kfbk_device *dev);
 /* It goes, or never was. Context: process. */
