@@ -16,7 +16,7 @@
 #include "loop.h"
 
 /* Return the endpoint to answer, with its reference; NULL: it was answered. */
-struct loop_ep *loop_req_take(struct loop_req *req)
+static struct loop_ep *loop_req_take(struct loop_req *req)
 {
 	struct loop_ep *active = req->active;
 
@@ -30,7 +30,8 @@ struct loop_ep *loop_req_take(struct loop_req *req)
 }
 
 /* Let the active side know the answer; err 0 is an accept. */
-void loop_answer(struct loop_ep *active, int err, const void *data, size_t len)
+static void loop_answer(struct loop_ep *active, int err, const void *data,
+			size_t len)
 {
 	struct loop_answer *a = &active->answer;
 
@@ -40,6 +41,18 @@ void loop_answer(struct loop_ep *active, int err, const void *data, size_t len)
 	if (a->len)
 		memcpy(a->data, data, a->len);
 	queue_work(loop_wq, &active->answer_work);
+}
+
+bool loop_req_refuse(struct loop_req *req, int err, const void *data,
+		     size_t len)
+{
+	struct loop_ep *active = loop_req_take(req);
+
+	if (!active)
+		return false;
+	loop_answer(active, err, data, len);
+	kfi_obj_put(&active->post.ep.fid);
+	return true;
 }
 
 static void loop_answer_work(struct work_struct *work)
@@ -57,30 +70,20 @@ static void loop_answer_work(struct work_struct *work)
 static void loop_cm_timed_out(struct work_struct *work)
 {
 	struct loop_ep *ep = container_of(work, struct loop_ep, cm_timer.work);
-	struct loop_ep *active = NULL;
 
 	mutex_lock(&loop_cm_lock);
 	if (ep->req)
-		active = loop_req_take(ep->req);
-	if (active)
-		loop_answer(active, ETIMEDOUT, NULL, 0);
+		loop_req_refuse(ep->req, ETIMEDOUT, NULL, 0);
 	mutex_unlock(&loop_cm_lock);
-	if (active)
-		kfi_obj_put(&active->post.ep.fid);
 }
 
 static void loop_req_release(struct kfid *fid)
 {
 	struct loop_req *req = container_of(fid, struct loop_req, req.fid);
-	struct loop_ep *active;
 
 	mutex_lock(&loop_cm_lock);
-	active = loop_req_take(req);
-	if (active)
-		loop_answer(active, ECONNREFUSED, NULL, 0);
+	loop_req_refuse(req, ECONNREFUSED, NULL, 0);
 	mutex_unlock(&loop_cm_lock);
-	if (active)
-		kfi_obj_put(&active->post.ep.fid);
 	kfree(req);
 }
 
@@ -190,7 +193,7 @@ int loop_accept(struct fid_ep *fid, const void *param, size_t paramlen)
 {
 	struct loop_ep *ep = to_loop_ep(fid);
 	struct loop_ep *active = NULL;
-	struct loop_req *req = NULL;
+	struct loop_req *req;
 
 	mutex_lock(&loop_cm_lock);
 	req = ep->req;
@@ -220,40 +223,25 @@ void loop_connect_init(struct loop_ep *ep)
 	INIT_DELAYED_WORK(&ep->cm_timer, loop_cm_timed_out);
 }
 
-/* Let go of the passive side's unanswered request, which rejects it. */
-static void loop_drop_passive(struct loop_ep *ep)
-{
-	struct loop_ep *active = NULL;
-	struct loop_req *req;
-
-	mutex_lock(&loop_cm_lock);
-	req = ep->req;
-	if (req && req->active != ep) {
-		ep->req = NULL;
-		active = loop_req_take(req);
-		if (active)
-			loop_answer(active, ECONNREFUSED, NULL, 0);
-	} else {
-		req = NULL;
-	}
-	mutex_unlock(&loop_cm_lock);
-	if (active)
-		kfi_obj_put(&active->post.ep.fid);
-	if (req)
-		kfi_obj_put(&req->req.fid);
-}
-
 /* After this nobody sets the endpoint up any more. */
 void loop_connect_stop(struct loop_ep *ep)
 {
 	struct loop_ep *active = NULL;
+	struct loop_req *passive = NULL;
 
 	cancel_work_sync(&ep->connect_work);
-	loop_drop_passive(ep);
 	mutex_lock(&loop_cm_lock);
-	if (ep->req)
+	if (ep->req && ep->req->active == ep) {
 		active = loop_req_take(ep->req);
+	} else if (ep->req) {
+		/* The passive side lets go of it, which rejects it. */
+		passive = ep->req;
+		ep->req = NULL;
+		loop_req_refuse(passive, ECONNREFUSED, NULL, 0);
+	}
 	mutex_unlock(&loop_cm_lock);
+	if (passive)
+		kfi_obj_put(&passive->req.fid);
 	cancel_delayed_work_sync(&ep->cm_timer);
 	cancel_work_sync(&ep->answer_work);
 	if (active)

@@ -113,8 +113,10 @@ int loop_endpoint(struct fid_domain *domain, struct fi_info *info,
 	if (!ep)
 		return -ENOMEM;
 	ret = kfi_ep_init(&ep->post.ep, domain, info, &loop_ep_ops, context);
-	if (ret)
-		goto free_ep;
+	if (ret) {
+		loop_ep_release(&ep->post.ep.fid);
+		return ret;
+	}
 	if (info->handle) {
 		req = kfi_connreq_use(info->handle, &loop_req_ops,
 				      &loop_cm_lock);
@@ -126,8 +128,4 @@ int loop_endpoint(struct fid_domain *domain, struct fi_info *info,
 	}
 	*fid = &ep->post.ep;
 	return 0;
-free_ep:
-	kvfree(ep->post.slot_mem);
-	kfree(ep);
-	return ret;
 }

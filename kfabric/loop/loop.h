@@ -135,8 +135,12 @@ int loop_connect(struct fid_ep *ep, const void *addr, const void *param,
 int loop_accept(struct fid_ep *ep, const void *param, size_t paramlen);
 void loop_connect_init(struct loop_ep *ep);
 void loop_connect_stop(struct loop_ep *ep);
-struct loop_ep *loop_req_take(struct loop_req *req);
-void loop_answer(struct loop_ep *active, int err, const void *data, size_t len);
+/*
+ * Answer a request with a positive errno, and let go of its active side; false: it
+ * was answered. loop_cm_lock is held.
+ */
+bool loop_req_refuse(struct loop_req *req, int err, const void *data,
+		     size_t len);
 extern const struct fi_ops loop_req_ops;
 
 /* endpoint.c */

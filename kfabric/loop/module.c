@@ -3,7 +3,6 @@
  * The loop provider registers itself, and says what it is; its domains.
  */
 #include <linux/in.h>
-#include <linux/inet.h>
 #include <linux/module.h>
 #include <linux/slab.h>
 #include <net/ipv6.h>

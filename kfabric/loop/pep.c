@@ -77,18 +77,13 @@ static int loop_reject(struct fid_pep *pep, struct kfid *handle,
 		       const void *param, size_t paramlen)
 {
 	struct loop_req *req = container_of(handle, struct loop_req, req.fid);
-	struct loop_ep *active = NULL;
+	bool refused;
 
 	mutex_lock(&loop_cm_lock);
-	if (!req->req.used)
-		active = loop_req_take(req);
-	if (active)
-		loop_answer(active, ECONNREFUSED, param, paramlen);
+	refused = !req->req.used &&
+		  loop_req_refuse(req, ECONNREFUSED, param, paramlen);
 	mutex_unlock(&loop_cm_lock);
-	if (!active)
-		return -EINVAL;
-	kfi_obj_put(&active->post.ep.fid);
-	return 0;
+	return refused ? 0 : -EINVAL;
 }
 
 static int loop_pep_getname(struct kfid *fid, void *addr, size_t *addrlen)
@@ -103,7 +98,6 @@ static void loop_pep_close(struct kfid *fid)
 {
 	struct loop_pep *p = container_of(fid, struct loop_pep, pep.fid);
 	struct loop_req *req, *next;
-	struct loop_ep *active;
 
 	mutex_lock(&p->post_lock);
 	p->closed = true;
@@ -111,11 +105,8 @@ static void loop_pep_close(struct kfid *fid)
 	mutex_lock(&loop_cm_lock);
 	list_del_init(&p->node);
 	list_for_each_entry_safe(req, next, &p->reqs, node) {
-		if (req->req.used)
-			continue;
-		active = loop_req_take(req);
-		loop_answer(active, ECONNREFUSED, NULL, 0);
-		kfi_obj_put(&active->post.ep.fid);
+		if (!req->req.used)
+			loop_req_refuse(req, ECONNREFUSED, NULL, 0);
 	}
 	mutex_unlock(&loop_cm_lock);
 }

@@ -21,9 +21,7 @@
 #include "../session/link.h"
 #include "attach.h"
 #include "../blocks/mappings.h"
-#include "../device/calls.h"
 #include "../io/requests.h"
-#include "../device/trace.h"
 
 static DEFINE_MUTEX(kfbk_devices_lock);
 static LIST_HEAD(kfbk_devices);
@@ -115,29 +113,6 @@ static const char *kfbk_device_prepare(struct kfbk_device *dev, int *error)
 	return NULL;
 }
 
-/*
- * The disk is there, and has said whether it has a cache: from now on a loss is
- * not the end. One that came while the disk was made was: -ECONNRESET.
- */
-static int kfbk_attach_disk(struct kfbk_device *dev)
-{
-	int ret = 0;
-
-	kfbk_lock(dev);
-	if (kfb_client_state(&dev->core.client) == KFB_CLIENT_LIVE) {
-		dev->core.has_promised = true;
-		dev->core.client.config.reconnect_ms =
-			dev->options.reconnect_ms;
-		kfbk_move(dev, KFB_DISK_ADDED);
-	} else {
-		ret = -ECONNRESET;
-	}
-	kfbk_unlock(dev);
-	if (ret)
-		kfbk_disk_del(dev);
-	return ret;
-}
-
 /* The session is there: the rest of attaching. */
 static int kfbk_attach_session(struct kfbk_device *dev)
 {
@@ -155,14 +130,31 @@ static int kfbk_attach_session(struct kfbk_device *dev)
 	if (ret)
 		return ret;
 	ret = kfbk_disk_add(dev);
-	if (!ret)
-		return kfbk_attach_disk(dev);
-	kfbk_say(dev, "no disk can be made: %s", fi_strerror(ret));
+	if (ret) {
+		kfbk_say(dev, "no disk can be made: %s", fi_strerror(ret));
+		return ret;
+	}
+	/*
+	 * The disk has said whether it has a cache: from now on a loss is not
+	 * the end. One that came while it was made was.
+	 */
+	kfbk_lock(dev);
+	if (kfb_client_state(&dev->core.client) == KFB_CLIENT_LIVE) {
+		dev->core.has_promised = true;
+		dev->core.client.config.reconnect_ms =
+			dev->options.reconnect_ms;
+		kfbk_move(dev, KFB_DISK_ADDED);
+	} else {
+		ret = -ECONNRESET;
+	}
+	kfbk_unlock(dev);
+	if (ret)
+		kfbk_disk_del(dev);
 	return ret;
 }
 
-int kfbk_attach(const struct kfbk_options *options, int *instance, char *why,
-		size_t why_bytes)
+int kfbk_attach(const struct kfbk_options *options, int *instance,
+		char why[KFBK_WHY_BYTES])
 {
 	struct kfbk_device *dev = kfbk_device_alloc(options);
 	char url[KFBK_URL_BYTES];
@@ -170,18 +162,18 @@ int kfbk_attach(const struct kfbk_options *options, int *instance, char *why,
 	int ret;
 
 	if (!dev) {
-		strscpy(why, "no memory", why_bytes);
+		strscpy(why, "no memory", KFBK_WHY_BYTES);
 		return -ENOMEM;
 	}
 	wrong = kfbk_device_prepare(dev, &ret);
 	if (wrong) {
-		strscpy(why, wrong, why_bytes);
+		strscpy(why, wrong, KFBK_WHY_BYTES);
 		goto put;
 	}
 	ret = kfbk_session_start(dev);
 	ret = ret ?: kfbk_attach_session(dev);
 	if (ret) {
-		strscpy(why, dev->why, why_bytes);
+		strscpy(why, dev->why, KFBK_WHY_BYTES);
 		kfbk_session_stop(dev);
 		kfbk_unclaim(dev);
 		goto put;
@@ -305,7 +297,7 @@ static int kfbk_device_take_unused(struct kfbk_device *dev)
 	return ret;
 }
 
-int kfbk_detach(int instance, bool force, char *why, size_t why_bytes)
+int kfbk_detach(int instance, bool force, char why[KFBK_WHY_BYTES])
 {
 	struct kfbk_device *dev = kfbk_device_get(instance);
 	int ret = -ENODEV;
@@ -322,40 +314,41 @@ int kfbk_detach(int instance, bool force, char *why, size_t why_bytes)
 			: ret == -EBUSY
 				? "it is in use: unmount it first"
 				: "interrupted while somebody was opening it",
-			why_bytes);
+			KFBK_WHY_BYTES);
 		return ret;
 	}
 	ret = kfbk_detach_finish(dev);
 	if (ret)
 		strscpy(why,
 			"detached, but what was written last may not be durable",
-			why_bytes);
+			KFBK_WHY_BYTES);
 	return ret;
 }
 
 /* ---- growing ---------------------------------------------------------- */
 
-int kfbk_resize(int instance, u64 n_blocks, char *why, size_t why_bytes)
+int kfbk_resize(int instance, u64 n_blocks, char why[KFBK_WHY_BYTES])
 {
 	struct kfbk_device *dev = kfbk_device_get(instance);
 	int ret;
 
 	if (!dev) {
-		strscpy(why, "no such device", why_bytes);
+		strscpy(why, "no such device", KFBK_WHY_BYTES);
 		return -ENODEV;
 	}
 	ret = kfbk_resize_wait(dev, n_blocks);
 	if (ret == -EBUSY) {
-		strscpy(why, "it is growing already", why_bytes);
+		strscpy(why, "it is growing already", KFBK_WHY_BYTES);
 	} else if (ret == -ENOMEM) {
-		strscpy(why, "no memory for the table of blocks", why_bytes);
+		strscpy(why, "no memory for the table of blocks",
+			KFBK_WHY_BYTES);
 	} else if (ret == -EINVAL) {
 		strscpy(why,
 			"it does not become smaller, nor go beyond the address space",
-			why_bytes);
+			KFBK_WHY_BYTES);
 	} else if (ret) {
 		kfbk_lock(dev);
-		strscpy(why, dev->why, why_bytes);
+		strscpy(why, dev->why, KFBK_WHY_BYTES);
 		kfbk_unlock(dev);
 	}
 	kfbk_put(dev);
@@ -365,10 +358,10 @@ int kfbk_resize(int instance, u64 n_blocks, char *why, size_t why_bytes)
 /* ---- coming back ------------------------------------------------------ */
 
 /* Begin: 0, or why not; of -EEXIST it says that itself. */
-static int kfbk_reattach_begin(struct kfbk_device *dev, char *why,
-			       size_t why_bytes)
+static int kfbk_reattach_begin(struct kfbk_device *dev,
+			       char why[KFBK_WHY_BYTES])
 {
-	int ret = kfbk_claim_again(dev, why, why_bytes);
+	int ret = kfbk_claim_again(dev, why);
 
 	if (ret)
 		return ret;
@@ -394,23 +387,15 @@ static int kfbk_reattach_begin(struct kfbk_device *dev, char *why,
 	return ret;
 }
 
-/* @state: what it is then: it may be another a moment later. */
-static bool kfbk_reattach_is_over(struct kfbk_device *dev,
-				  enum kfb_disk_state *state)
-{
-	*state = READ_ONCE(dev->state);
-	return *state != KFB_DISK_CONNECTING && *state != KFB_DISK_REPLAYING;
-}
-
 static int kfbk_reattach_wait(struct kfbk_device *dev)
 {
-	enum kfb_disk_state state = KFB_DISK_CONNECTING;
+	enum kfb_disk_state state;
 	bool is_left;
-	int ret;
 
-	ret = wait_event_killable(dev->settled,
-				  kfbk_reattach_is_over(dev, &state));
-	if (ret) {
+	/* What it is then: it may be another a moment later. */
+	if (wait_event_killable(
+		    dev->settled,
+		    !kfbk_is_coming_back(state = READ_ONCE(dev->state)))) {
 		/*
 		 * The session work settles it when the try is over, unless the
 		 * disk is detached meanwhile: then nobody waits for that work.
@@ -433,44 +418,44 @@ static int kfbk_reattach_wait(struct kfbk_device *dev)
 								 : -ETIMEDOUT;
 }
 
-static void kfbk_reattach_say(struct kfbk_device *dev, int error, char *why,
-			      size_t why_bytes)
+static void kfbk_reattach_say(struct kfbk_device *dev, int error,
+			      char why[KFBK_WHY_BYTES])
 {
 	kfbk_lock(dev);
 	if (error == -EALREADY)
-		snprintf(why, why_bytes,
+		snprintf(why, KFBK_WHY_BYTES,
 			 "it is %s, and no disk that has failed",
 			 kfb_disk_state_name(dev->state));
 	else if (error == -EINVAL)
-		snprintf(
-			why, why_bytes,
+		scnprintf(
+			why, KFBK_WHY_BYTES,
 			"it did not fail for want of the brick, and does not come back: detach it (%s)",
 			dev->why);
 	else if (error == -ESTALE)
 		strscpy(why,
 			"it is dead: completed writes are lost, or blocks are another client's; detach it, attach it again, and check what it holds",
-			why_bytes);
+			KFBK_WHY_BYTES);
 	else if (error == -EINTR)
-		strscpy(why, "interrupted: it goes on trying", why_bytes);
+		strscpy(why, "interrupted: it goes on trying", KFBK_WHY_BYTES);
 	else
-		strscpy(why, dev->why, why_bytes);
+		strscpy(why, dev->why, KFBK_WHY_BYTES);
 	kfbk_unlock(dev);
 }
 
-int kfbk_reattach(int instance, char *why, size_t why_bytes)
+int kfbk_reattach(int instance, char why[KFBK_WHY_BYTES])
 {
 	struct kfbk_device *dev = kfbk_device_get(instance);
 	int ret;
 
 	if (!dev) {
-		strscpy(why, "no such device", why_bytes);
+		strscpy(why, "no such device", KFBK_WHY_BYTES);
 		return -ENODEV;
 	}
-	ret = kfbk_reattach_begin(dev, why, why_bytes);
+	ret = kfbk_reattach_begin(dev, why);
 	if (!ret)
 		ret = kfbk_reattach_wait(dev);
 	if (ret && ret != -EEXIST)
-		kfbk_reattach_say(dev, ret, why, why_bytes);
+		kfbk_reattach_say(dev, ret, why);
 	kfbk_put(dev);
 	return ret;
 }

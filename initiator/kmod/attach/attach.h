@@ -20,45 +20,41 @@ void kfbk_devices_exit(void);
  * @options: what to attach
  * @instance: the device's number
  * @why: on failure why, for people
- * @why_bytes: room there
  *
  * Context: process; waits for the brick.
  * Return: 0, or a negative errno: nothing is left behind.
  */
-int kfbk_attach(const struct kfbk_options *options, int *instance, char *why,
-		size_t why_bytes);
+int kfbk_attach(const struct kfbk_options *options, int *instance,
+		char why[KFBK_WHY_BYTES]);
 
 /**
  * kfbk_detach - take a device away
  * @instance: which
  * @force: even while it is open: what it still has fails
  * @why: on failure why, for people
- * @why_bytes: room there
  *
  * Context: process; waits for what is under way.
  * Return: 0, -ENODEV, -EBUSY (open), -EINTR, or -EIO: it is gone, but what was
  * written last may not be durable.
  */
-int kfbk_detach(int instance, bool force, char *why, size_t why_bytes);
+int kfbk_detach(int instance, bool force, char why[KFBK_WHY_BYTES]);
 
 /**
  * kfbk_resize - let a disk grow
  * @instance: which
  * @n_blocks: its blocks from now on
  * @why: on failure why, for people
- * @why_bytes: room there
  *
  * Context: process; waits for the brick.
  * Return: 0, -ENODEV, -EINVAL (smaller), or what the brick says: it is as
  * large as before.
  */
-int kfbk_resize(int instance, u64 n_blocks, char *why, size_t why_bytes);
+int kfbk_resize(int instance, u64 n_blocks, char why[KFBK_WHY_BYTES]);
 
 /**
  * kfbk_reattach - come back to the brick after the time for that was over
  * @instance: which
  * @why: on failure why, for people
- * @why_bytes: room there
  *
  * The disk stays what it is, with all that is open on it: what had completed is
  * known to be there, or is written again, or the disk is lossy.
@@ -67,6 +63,6 @@ int kfbk_resize(int instance, u64 n_blocks, char *why, size_t why_bytes);
  * Return: 0, -ENODEV, -EALREADY (it has not failed), -ESTALE (it is dead), -EEXIST (another disk has had
  * its blocks, or has them), -EINTR (it goes on trying), or why it has failed again.
  */
-int kfbk_reattach(int instance, char *why, size_t why_bytes);
+int kfbk_reattach(int instance, char why[KFBK_WHY_BYTES]);
 
 #endif /* KFBRICK_ATTACH_H */

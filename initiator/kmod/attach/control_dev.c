@@ -60,20 +60,18 @@ static int kfbk_control_obey(char *line, char answer[ANSWER_BYTES])
 	int ret;
 
 	strscpy(answer, "done\n", ANSWER_BYTES);
-	ret = kfbk_options_parse(line, &options, why, sizeof(why));
+	ret = kfbk_options_parse(line, &options, why);
 	if (!ret && options.order == KFBK_ATTACH) {
-		ret = kfbk_attach(&options, &instance, why, sizeof(why));
+		ret = kfbk_attach(&options, &instance, why);
 		if (!ret)
 			snprintf(answer, ANSWER_BYTES, "instance=%d\n",
 				 instance);
 	} else if (!ret && options.order == KFBK_RESIZE) {
-		ret = kfbk_resize(options.instance, options.n_blocks, why,
-				  sizeof(why));
+		ret = kfbk_resize(options.instance, options.n_blocks, why);
 	} else if (!ret && options.order == KFBK_REATTACH) {
-		ret = kfbk_reattach(options.instance, why, sizeof(why));
+		ret = kfbk_reattach(options.instance, why);
 	} else if (!ret) {
-		ret = kfbk_detach(options.instance, options.force, why,
-				  sizeof(why));
+		ret = kfbk_detach(options.instance, options.force, why);
 	}
 	if (ret) {
 		pr_err("kfbrick: %s: error %d\n", why, ret);

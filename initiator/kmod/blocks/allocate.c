@@ -122,32 +122,25 @@ static bool kfbk_say_space(struct kfbk_device *dev, u64 first, u64 n_blocks)
 	return true;
 }
 
-/* Who shares a disk maps what somebody has allocated for all of them. */
-static int kfbk_check_made(struct kfbk_device *dev, u64 first, u64 n_blocks)
-{
-	u64 at = 0, n = kfbk_count_absent(dev, first, n_blocks, &at);
-
-	if (!n)
-		return 0;
-	kfbk_say(
-		dev,
-		"%llu of the %llu blocks are not allocated, the first at 0x%llx: a shared disk allocates none",
-		n, n_blocks - first, kfbk_block_va(dev, at));
-	return -ENOENT;
-}
-
 int kfbk_maps_add(struct kfbk_device *dev, u64 first, u64 n_blocks)
 {
 	enum kfb_disk_use use = kfbk_options_use(&dev->options);
 	const char *what = "list";
 	int ret = kfbk_find_allocated(dev, first, n_blocks);
+	u64 end, i, absent, at;
 	const char *why;
-	u64 end, i;
 
 	if (!ret && use == KFB_DISK_SHARED) {
-		ret = kfbk_check_made(dev, first, n_blocks);
-		if (ret)
-			return ret;
+		/* It maps what somebody has allocated for all who share it. */
+		absent = kfbk_count_absent(dev, first, n_blocks, &at);
+		if (absent) {
+			kfbk_say(
+				dev,
+				"%llu of the %llu blocks are not allocated, the first at 0x%llx: a shared disk allocates none",
+				absent, n_blocks - first,
+				kfbk_block_va(dev, at));
+			return -ENOENT;
+		}
 	}
 	if (!ret && !dev->options.thin && kfb_disk_allocates(use)) {
 		what = "allocate";

@@ -14,6 +14,7 @@
 
 #include "../device/calls.h"
 #include "mappings.h"
+#include "../io/requests.h"
 #include "../device/trace.h"
 
 static blk_status_t kfbk_status_of(int error)
@@ -90,23 +91,23 @@ static bool kfbk_rq_frees(const struct kfbk_device *dev,
 	const struct kfbk_rq *krq = kfbk_rq_of((struct request *)rq);
 	u64 from = (blk_rq_pos(rq) << SECTOR_SHIFT) + krq->done;
 
-	if (!dev->options.thin)
-		return false;
-	if (req_op(rq) == REQ_OP_WRITE_ZEROES && rq->cmd_flags & REQ_NOUNMAP)
-		return false;
-	return (req_op(rq) == REQ_OP_DISCARD ||
-		req_op(rq) == REQ_OP_WRITE_ZEROES) &&
+	return kfbk_op_frees(dev, rq->cmd_flags) &&
 	       !(from & (KFB_BLOCK_BYTES - 1)) &&
 	       blk_rq_bytes(rq) - krq->done >= KFB_BLOCK_BYTES;
 }
 
-/* All that wait for a block go on, before it may have to go for another. */
-static void kfbk_pin_block(struct kfbk_device *dev, u64 block)
+/*
+ * Who waited for a block gets it; all others that do go on, before it may have to go
+ * for another.
+ */
+static void kfbk_pin_block(struct kfbk_device *dev, struct kfbk_rq *first)
 {
+	u64 block = kfbk_rq_block(dev, first);
 	struct kfbk_rq *krq, *next;
 	LIST_HEAD(ready);
 
 	kfbk_lock(dev);
+	kfbk_cache_pin(dev, first);
 	list_for_each_entry_safe(krq, next, &dev->waiting, node) {
 		if (kfbk_rq_block(dev, krq) == block &&
 		    !kfbk_rq_frees(dev, blk_mq_rq_from_pdu(krq)) &&
@@ -138,12 +139,8 @@ static int kfbk_serve_waiting(struct kfbk_device *dev, struct request *rq)
 		ret = kfbk_fill_block(dev, block);
 	if (ret)
 		return ret;
-	if (dev->cache.cap) {
-		kfbk_lock(dev);
-		kfbk_cache_pin(dev, krq);
-		kfbk_unlock(dev);
-		kfbk_pin_block(dev, block);
-	}
+	if (dev->cache.cap)
+		kfbk_pin_block(dev, krq);
 	kfbk_rq_again(rq);
 	return 0;
 }

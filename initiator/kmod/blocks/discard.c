@@ -29,9 +29,6 @@
 #include "mappings.h"
 #include "../io/requests.h"
 
-/* Between two looks whether the session is there again. */
-#define PAUSE_MS 50
-
 struct span {
 	u64 first;
 	u64 end;
@@ -169,8 +166,10 @@ static int kfbk_check_room(struct kfbk_device *dev, u64 first, u64 n)
 	ret = kfbk_lock_settled(dev);
 	span = kfbk_widen_span(dev, first, n);
 	kfbk_unlock(dev);
+	if (ret)
+		return ret;
 	inside = (span.first < first) + (first + n < span.end);
-	for (i = 0; !ret && i < dev->n_blocks; i++) {
+	for (i = 0; i < dev->n_blocks; i++) {
 		bool is_inside = i >= span.first && i < span.end;
 
 		before = i == span.first || i == span.end ? 0 : id;
@@ -183,9 +182,8 @@ static int kfbk_check_room(struct kfbk_device *dev, u64 first, u64 n)
 		around += id != last_id;
 		last_id = id;
 	}
-	if (!ret && (around + max(inside, again) > most || runs > most))
-		ret = -EOPNOTSUPP;
-	return ret;
+	return around + max(inside, again) > most || runs > most ? -EOPNOTSUPP
+								 : 0;
 }
 
 /* Steps 1 and 2: nothing is in flight to QUIET blocks when this returns. */

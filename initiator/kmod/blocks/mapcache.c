@@ -89,19 +89,6 @@ void kfbk_cache_grow(struct kfbk_device *dev, struct kfb_mapcache_node **nodes,
 	spin_unlock(&c->lock);
 }
 
-/* ---- requests --------------------------------------------------------- */
-
-static bool kfbk_cache_may_take(struct kfbk_device *dev)
-{
-	struct kfbk_cache *c = &dev->cache;
-	bool may;
-
-	spin_lock_bh(&c->lock);
-	may = kfb_mapcache_may_take(&c->book);
-	spin_unlock_bh(&c->lock);
-	return may;
-}
-
 /* ---- going ------------------------------------------------------------ */
 
 /* Context: dev->lock is held. */
@@ -264,6 +251,17 @@ static int kfbk_evict_blocks(struct kfbk_device *dev)
 
 /* ---- coming ----------------------------------------------------------- */
 
+static bool kfbk_cache_may_take(struct kfbk_device *dev)
+{
+	struct kfbk_cache *c = &dev->cache;
+	bool may;
+
+	spin_lock_bh(&c->lock);
+	may = kfb_mapcache_may_take(&c->book);
+	spin_unlock_bh(&c->lock);
+	return may;
+}
+
 int kfbk_cache_reserve(struct kfbk_device *dev, u64 block,
 		       enum kfb_block_event event)
 {
@@ -366,26 +364,10 @@ int kfbk_cache_map(struct kfbk_device *dev, u64 block)
 	return ret;
 }
 
-/* MAP has failed; or it tells that a FREE without an answer has been done. */
-static int kfbk_load_failed(struct kfbk_device *dev, u64 block, int error)
-{
-	struct kfb_block *b = &dev->blocks[block];
-
-	kfbk_lock(dev);
-	kfbk_block_move(dev, block, KFB_BLOCK_FAILED);
-	if (error == -ENOENT && b->may_be_gone) {
-		b->may_be_gone = false;
-		b->has_birth = false;
-		kfbk_block_move(dev, block, KFB_BLOCK_FREED);
-		error = 0;
-	}
-	kfbk_unlock(dev);
-	return error;
-}
-
 static int kfbk_load_block(struct kfbk_device *dev, u64 block,
 			   enum kfb_block_event event)
 {
+	struct kfb_block *b = &dev->blocks[block];
 	int ret = kfbk_cache_reserve(dev, block, event);
 
 	if (ret)
@@ -393,7 +375,19 @@ static int kfbk_load_block(struct kfbk_device *dev, u64 block,
 	ret = event == KFB_BLOCK_AHEAD ? kfbk_map_run(dev, block, 1, false)
 				       : kfbk_cache_map(dev, block);
 	trace_kfbrick_block(dev, block, 1, ret);
-	return ret ? kfbk_load_failed(dev, block, ret) : 0;
+	if (!ret)
+		return 0;
+	kfbk_lock(dev);
+	kfbk_block_move(dev, block, KFB_BLOCK_FAILED);
+	/* It tells that a FREE without an answer has been done. */
+	if (ret == -ENOENT && b->may_be_gone) {
+		b->may_be_gone = false;
+		b->has_birth = false;
+		kfbk_block_move(dev, block, KFB_BLOCK_FREED);
+		ret = 0;
+	}
+	kfbk_unlock(dev);
+	return ret;
 }
 
 int kfbk_cache_load(struct kfbk_device *dev, u64 block)

@@ -15,8 +15,6 @@
 #include <linux/delay.h>
 #include <linux/slab.h>
 
-#include "blocks/kfb_list.h"
-#include "kfb_err.h"
 #include "../device/calls.h"
 #include "mappings.h"
 #include "../device/trace.h"
@@ -407,7 +405,6 @@ static bool kfbk_unmap_may_pass(const struct kfbk_device *dev, int error,
 	}
 }
 
-/* What could not be unmapped stays, unless it went with its session. */
 void kfbk_settle_unmap(struct kfbk_device *dev, u64 first, u64 end,
 		       u64 session_id, int error)
 {

@@ -60,25 +60,11 @@ free:
 	return ret;
 }
 
-/*
- * What it could not have is others' again. What it has mapped is mapped in each new
- * session, and a cache maps in advance what it has found.
- */
-static u64 kfbk_resize_kept(const struct kfbk_device *dev, u64 first)
-{
-	u64 n = dev->n_blocks;
-
-	while (n > first && !kfb_block_is_readable(&dev->blocks[n - 1]) &&
-	       (!dev->cache.cap ||
-		dev->blocks[n - 1].state == KFB_BLOCK_ABSENT))
-		n--;
-	return n;
-}
-
 static int kfbk_resize_disk(struct kfbk_device *dev, struct gendisk *disk,
 			    u64 n_blocks)
 {
 	u64 first = get_capacity(disk) / KFBK_BLOCK_SECTORS;
+	u64 kept;
 	int ret;
 
 	if (n_blocks < first || kfb_range_check(dev->options.base, n_blocks))
@@ -89,7 +75,18 @@ static int kfbk_resize_disk(struct kfbk_device *dev, struct gendisk *disk,
 	ret = kfbk_grow_table(dev, n_blocks)
 		      ?: kfbk_maps_add(dev, first, n_blocks);
 	if (ret) {
-		kfbk_claim_less(dev, kfbk_resize_kept(dev, first));
+		/*
+		 * What it could not have is others' again. What it has mapped
+		 * is mapped in each new session, and a cache maps in advance
+		 * what it has found.
+		 */
+		kept = dev->n_blocks;
+		while (kept > first &&
+		       !kfb_block_is_readable(&dev->blocks[kept - 1]) &&
+		       (!dev->cache.cap ||
+			dev->blocks[kept - 1].state == KFB_BLOCK_ABSENT))
+			kept--;
+		kfbk_claim_less(dev, kept);
 		return ret;
 	}
 	set_capacity(disk, n_blocks * KFBK_BLOCK_SECTORS);

@@ -16,55 +16,31 @@
 #include "mappings.h"
 #include "../device/trace.h"
 
-/*
- * The end of a run of blocks in one state that are mapped, or where it begins.
- * The map work sees to the others itself. Handles do not go over the bounds of
- * what is QUIET: the map work gives those back. In a cache each block goes by
- * itself, and only those that are needed.
- */
-static u64 kfbk_mapped_end(struct kfbk_device *dev, u64 first)
-{
-	if (!kfb_block_is_readable(&dev->blocks[first]))
-		return first;
-	if (dev->cache.cap)
-		return kfbk_cache_invalidate(dev, first) ? first : first + 1;
-	return kfbk_run_end(dev, first, dev->n_blocks);
-}
-
 static int kfbk_restore_blocks(struct kfbk_device *dev)
 {
 	u64 end, i;
 	int ret;
 
 	for (i = 0; i < dev->n_blocks; i = end) {
-		end = kfbk_mapped_end(dev, i);
-		if (end == i) {
-			end++;
+		end = i + 1;
+		/* The map work sees to the others itself. */
+		if (!kfb_block_is_readable(&dev->blocks[i]))
 			continue;
-		}
+		/* In a cache each goes by itself, and only what is needed. */
+		if (dev->cache.cap && kfbk_cache_invalidate(dev, i))
+			continue;
+		/*
+		 * Handles do not go over the bounds of what is QUIET: the map
+		 * work gives those back.
+		 */
+		if (!dev->cache.cap)
+			end = kfbk_run_end(dev, i, dev->n_blocks);
 		ret = kfbk_map_run(dev, i, end - i, true);
 		trace_kfbrick_block(dev, i, end - i, ret);
 		if (ret)
 			return ret;
 	}
 	return 0;
-}
-
-/* As a brick that has not come back in time: it may map them another time. */
-static void kfbk_restore_failed(struct kfbk_device *dev, u64 session_id,
-				int error)
-{
-	const char *why = kfbk_map_why(error);
-
-	kfbk_say(dev, "blocks cannot be mapped again: %s",
-		 why ?: fi_strerror(error));
-	kfbk_lock(dev);
-	if (session_id == dev->core.client.session_id) {
-		dev->keeps_why = true;
-		kfb_client_fail(&dev->core.client, error);
-	}
-	kfbk_unlock(dev);
-	kfbk_kick(dev);
 }
 
 void kfbk_restore(struct work_struct *work)
@@ -97,7 +73,16 @@ void kfbk_restore(struct work_struct *work)
 		kfbk_changed_hands(dev);
 		break;
 	default:
-		kfbk_restore_failed(dev, session_id, ret);
+		/* As if the brick had not come back: it may map them later. */
+		kfbk_say(dev, "blocks cannot be mapped again: %s",
+			 kfbk_map_why(ret) ?: fi_strerror(ret));
+		kfbk_lock(dev);
+		if (session_id == dev->core.client.session_id) {
+			dev->keeps_why = true;
+			kfb_client_fail(&dev->core.client, ret);
+		}
+		kfbk_unlock(dev);
+		kfbk_kick(dev);
 		break;
 	}
 	memalloc_noio_restore(noio);

@@ -40,7 +40,6 @@ int kfbk_call_range(struct kfbk_device *dev, u16 op, u64 block, u64 n)
 	return kfbk_call(dev, &call);
 }
 
-/* A try may go better after the way back to the brick. */
 bool kfbk_range_may_pass(struct kfbk_device *dev, int error, int tries)
 {
 	if (READ_ONCE(dev->core.is_over) || tries >= TRIES_MAX)

@@ -76,7 +76,6 @@
 /* Segments of one request, a block's pages; the provider may have fewer. */
 #define KFBK_SEGMENTS_MAX 512
 
-#define KFBK_WHY_BYTES	    160
 #define KFBK_BLOCK_SECTORS  (KFB_BLOCK_BYTES >> SECTOR_SHIFT)
 #define KFBK_PHYSICAL_BYTES 4096
 

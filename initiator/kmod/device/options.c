@@ -37,33 +37,37 @@ static const char *kfbk_option_copy(char *to, size_t bytes, const char *value)
 	return strscpy(to, value, bytes) < 0 ? "is too long" : NULL;
 }
 
-static const char *kfbk_option_take_attach(const char *value,
-					   struct kfbk_options *out)
-{
-	out->order = KFBK_ATTACH;
-	return NULL;
-}
+/* A word that sets a field. */
+#define KFBK_OPTION_WORD(word, field, to)                                    \
+	static const char *kfbk_option_take_##word(const char *value,        \
+						   struct kfbk_options *out) \
+	{                                                                    \
+		out->field = to;                                             \
+		return NULL;                                                 \
+	}
 
-static const char *kfbk_option_take_detach(const char *value,
-					   struct kfbk_options *out)
-{
-	out->order = KFBK_DETACH;
-	return NULL;
-}
+KFBK_OPTION_WORD(attach, order, KFBK_ATTACH)
+KFBK_OPTION_WORD(detach, order, KFBK_DETACH)
+KFBK_OPTION_WORD(resize, order, KFBK_RESIZE)
+KFBK_OPTION_WORD(reattach, order, KFBK_REATTACH)
+KFBK_OPTION_WORD(thin, thin, true)
+KFBK_OPTION_WORD(ro, ro, true)
+KFBK_OPTION_WORD(shared, shared, true)
+KFBK_OPTION_WORD(untrusted, allow_untrusted_tcp, true)
+KFBK_OPTION_WORD(force, force, true)
 
-static const char *kfbk_option_take_resize(const char *value,
-					   struct kfbk_options *out)
-{
-	out->order = KFBK_RESIZE;
-	return NULL;
-}
+/* A key whose value is a field as it is. */
+#define KFBK_OPTION_TEXT(field)                                               \
+	static const char *kfbk_option_take_##field(const char *value,        \
+						    struct kfbk_options *out) \
+	{                                                                     \
+		return kfbk_option_copy(out->field, sizeof(out->field),       \
+					value);                               \
+	}
 
-static const char *kfbk_option_take_reattach(const char *value,
-					     struct kfbk_options *out)
-{
-	out->order = KFBK_REATTACH;
-	return NULL;
-}
+KFBK_OPTION_TEXT(provider)
+KFBK_OPTION_TEXT(client)
+KFBK_OPTION_TEXT(key)
 
 static const char *kfbk_option_take_addr(const char *value,
 					 struct kfbk_options *out)
@@ -89,24 +93,6 @@ static const char *kfbk_option_take_port(const char *value,
 	if (kstrtou16(value, 10, &port) || !port)
 		return "must be a port number";
 	return kfbk_option_copy(a->port, sizeof(a->port), value);
-}
-
-static const char *kfbk_option_take_provider(const char *value,
-					     struct kfbk_options *out)
-{
-	return kfbk_option_copy(out->provider, sizeof(out->provider), value);
-}
-
-static const char *kfbk_option_take_client(const char *value,
-					   struct kfbk_options *out)
-{
-	return kfbk_option_copy(out->client, sizeof(out->client), value);
-}
-
-static const char *kfbk_option_take_key(const char *value,
-					struct kfbk_options *out)
-{
-	return kfbk_option_copy(out->key, sizeof(out->key), value);
 }
 
 /* It becomes a file's name, and a word of brickctl's. */
@@ -173,34 +159,6 @@ static const char *kfbk_option_take_sector(const char *value,
 	return NULL;
 }
 
-static const char *kfbk_option_take_thin(const char *value,
-					 struct kfbk_options *out)
-{
-	out->thin = true;
-	return NULL;
-}
-
-static const char *kfbk_option_take_ro(const char *value,
-				       struct kfbk_options *out)
-{
-	out->ro = true;
-	return NULL;
-}
-
-static const char *kfbk_option_take_shared(const char *value,
-					   struct kfbk_options *out)
-{
-	out->shared = true;
-	return NULL;
-}
-
-static const char *kfbk_option_take_untrusted(const char *value,
-					      struct kfbk_options *out)
-{
-	out->allow_untrusted_tcp = true;
-	return NULL;
-}
-
 static const char *kfbk_option_take_reconnect(const char *value,
 					      struct kfbk_options *out)
 {
@@ -258,13 +216,6 @@ static const char *kfbk_option_take_instance(const char *value,
 {
 	if (kstrtou32(value, 10, &out->instance))
 		return "must be a number";
-	return NULL;
-}
-
-static const char *kfbk_option_take_force(const char *value,
-					  struct kfbk_options *out)
-{
-	out->force = true;
 	return NULL;
 }
 
@@ -336,8 +287,8 @@ static const struct option kfbk_option_table[] = {
 #define OF_RESIZE   (BIT(OPT_RESIZE) | BIT(OPT_INSTANCE) | BIT(OPT_BLOCKS))
 #define OF_REATTACH (BIT(OPT_REATTACH) | BIT(OPT_INSTANCE))
 
-static int kfbk_option_take(char *word, struct kfbk_options *out, char *why,
-			    size_t why_bytes)
+static int kfbk_option_take(char *word, struct kfbk_options *out,
+			    char why[KFBK_WHY_BYTES])
 {
 	char *value = strchr(word, '=');
 	const char *wrong;
@@ -349,22 +300,22 @@ static int kfbk_option_take(char *word, struct kfbk_options *out, char *why,
 	       strcmp(kfbk_option_table[i].name, word))
 		i++;
 	if (i == ARRAY_SIZE(kfbk_option_table)) {
-		snprintf(why, why_bytes, "unknown option \"%.32s\"", word);
+		snprintf(why, KFBK_WHY_BYTES, "unknown option \"%.32s\"", word);
 		return -EINVAL;
 	}
 	if (kfbk_option_table[i].has_value != !!value) {
-		snprintf(why, why_bytes, "%s %s", word,
+		snprintf(why, KFBK_WHY_BYTES, "%s %s", word,
 			 value ? "takes no value" : "needs a value");
 		return -EINVAL;
 	}
 	if (out->given & BIT(i) & ~REPEATABLE) {
-		snprintf(why, why_bytes, "%s is there twice", word);
+		snprintf(why, KFBK_WHY_BYTES, "%s is there twice", word);
 		return -EINVAL;
 	}
 	out->given |= BIT(i);
 	wrong = kfbk_option_table[i].take(value, out);
 	if (wrong) {
-		snprintf(why, why_bytes, "%s %s", word, wrong);
+		snprintf(why, KFBK_WHY_BYTES, "%s %s", word, wrong);
 		return -EINVAL;
 	}
 	return 0;
@@ -436,8 +387,8 @@ static const char *kfbk_option_check_all(const struct kfbk_options *o)
 	return wrong ?: kfbk_option_check_range(o);
 }
 
-int kfbk_options_parse(char *line, struct kfbk_options *out, char *why,
-		       size_t why_bytes)
+int kfbk_options_parse(char *line, struct kfbk_options *out,
+		       char why[KFBK_WHY_BYTES])
 {
 	struct kfbk_options o = {
 		.sector_bytes = 4096,
@@ -453,7 +404,7 @@ int kfbk_options_parse(char *line, struct kfbk_options *out, char *why,
 
 	line = strim(line);
 	while ((word = strsep(&line, ",")) != NULL) {
-		ret = kfbk_option_take(word, &o, why, why_bytes);
+		ret = kfbk_option_take(word, &o, why);
 		if (ret)
 			return ret;
 	}
@@ -464,7 +415,7 @@ int kfbk_options_parse(char *line, struct kfbk_options *out, char *why,
 	}
 	wrong = kfbk_option_check_all(&o);
 	if (wrong) {
-		strscpy(why, wrong, why_bytes);
+		strscpy(why, wrong, KFBK_WHY_BYTES);
 		return -EINVAL;
 	}
 	*out = o;

@@ -30,6 +30,9 @@
 #define KFBK_KEY_BYTES	    128 /* of the key's description */
 #define KFBK_NAME_BYTES	    64
 
+/* What went wrong, in words. */
+#define KFBK_WHY_BYTES 160
+
 /* Retained copies: as the brick's acknowledgements need it, or none. */
 #define KFBK_RETAIN_AUTO (~(u32)0)
 #define KFBK_RETAIN_MB	 64
@@ -117,12 +120,11 @@ static inline enum kfb_disk_use kfbk_options_use(const struct kfbk_options *o)
  * @line: the line, NUL terminated; is cut up
  * @out: filled, with defaults for what is not there
  * @why: on failure what is wrong, for people
- * @why_bytes: room there
  *
  * Context: process.
  * Return: 0, or -EINVAL.
  */
-int kfbk_options_parse(char *line, struct kfbk_options *out, char *why,
-		       size_t why_bytes);
+int kfbk_options_parse(char *line, struct kfbk_options *out,
+		       char why[KFBK_WHY_BYTES]);
 
 #endif /* KFBRICK_OPTIONS_H */

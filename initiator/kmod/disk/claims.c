@@ -46,35 +46,17 @@ static bool kfbk_claims_is_over(const struct kfbk_device *dev)
 	return READ_ONCE(dev->core.is_over) && !dev->returns;
 }
 
-static bool kfbk_claims_same_name(const struct kfbk_device *dev,
-				  const struct kfbk_device *other)
-{
-	return other != dev && *dev->options.name &&
-	       !strcmp(dev->options.name, other->options.name);
-}
-
-/* Who was there before, and is over, has not seen what is written from now on. */
-static void kfbk_claims_supersede(const struct kfbk_device *dev, u64 n_blocks)
-{
-	struct kfbk_device *other;
-
-	list_for_each_entry(other, &kfbk_claims, claim) {
-		if (kfbk_claims_is_over(other) && !dev->options.ro &&
-		    kfbk_claims_same_blocks(dev, n_blocks, other))
-			other->is_superseded = true;
-	}
-}
-
 int kfbk_claim(struct kfbk_device *dev, u64 n_blocks)
 {
 	const char *what =
 		"has blocks of this range already, as the same client";
+	const char *name = dev->options.name;
 	struct kfbk_device *other;
 	int instance = -1;
 
 	mutex_lock(&kfbk_claims_lock);
 	list_for_each_entry(other, &kfbk_claims, claim) {
-		if (kfbk_claims_same_name(dev, other))
+		if (other != dev && *name && !strcmp(name, other->options.name))
 			what = "has that name already";
 		else if (kfbk_claims_is_over(other) ||
 			 !kfbk_claims_same_blocks(dev, n_blocks, other))
@@ -83,7 +65,12 @@ int kfbk_claim(struct kfbk_device *dev, u64 n_blocks)
 		break;
 	}
 	if (instance < 0) {
-		kfbk_claims_supersede(dev, n_blocks);
+		/* Who is over has not seen what is written from now on. */
+		list_for_each_entry(other, &kfbk_claims, claim) {
+			if (kfbk_claims_is_over(other) && !dev->options.ro &&
+			    kfbk_claims_same_blocks(dev, n_blocks, other))
+				other->is_superseded = true;
+		}
 		if (list_empty(&dev->claim))
 			list_add_tail(&dev->claim, &kfbk_claims);
 		/* It may have more, of a try to grow that failed. */
@@ -103,7 +90,7 @@ void kfbk_claim_less(struct kfbk_device *dev, u64 n_blocks)
 	mutex_unlock(&kfbk_claims_lock);
 }
 
-int kfbk_claim_again(struct kfbk_device *dev, char *why, size_t why_bytes)
+int kfbk_claim_again(struct kfbk_device *dev, char why[KFBK_WHY_BYTES])
 {
 	struct kfbk_device *other;
 	int instance = -1;
@@ -123,7 +110,7 @@ int kfbk_claim_again(struct kfbk_device *dev, char *why, size_t why_bytes)
 		return 0;
 	/* Why it has failed is another thing. */
 	snprintf(
-		why, why_bytes, "kfbrick%d %s", instance,
+		why, KFBK_WHY_BYTES, "kfbrick%d %s", instance,
 		instance == dev->instance
 			? "has seen another disk with its blocks since it failed: they may have been written; detach it"
 			: "has blocks of this range now, as the same client");

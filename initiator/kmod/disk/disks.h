@@ -27,17 +27,22 @@ void kfbk_claim_less(struct kfbk_device *dev, u64 n_blocks);
  * kfbk_claim_again - as kfbk_claim(), for a disk whose session was over
  * @dev: the disk; others see it again if this succeeds
  * @why: gets words on failure
- * @why_bytes: of it
  *
  * Context: process.
  * Return: 0, or -EEXIST: another disk of the client has blocks of it, or had some
  * meanwhile, which no birth shows.
  */
-int kfbk_claim_again(struct kfbk_device *dev, char *why, size_t why_bytes);
+int kfbk_claim_again(struct kfbk_device *dev, char why[KFBK_WHY_BYTES]);
 /* For each of these: it is back, or its session is over again. Context: process. */
 void kfbk_claim_settled(struct kfbk_device *dev);
 /* It goes, or never was. Context: process. */
 void kfbk_unclaim(struct kfbk_device *dev);
+
+/* Requests wait for the brick, or for copies that are written again. */
+static inline bool kfbk_is_coming_back(enum kfb_disk_state state)
+{
+	return state == KFB_DISK_CONNECTING || state == KFB_DISK_REPLAYING;
+}
 
 /* disk.c */
 int kfbk_disk_add(struct kfbk_device *dev);

@@ -40,10 +40,17 @@ static int kfbk_pr_change(struct block_device *bdev,
 	return ret == -EBADE ? KFI_PR_CONFLICT : ret;
 }
 
-static bool kfbk_pr_has_type(enum pr_type type)
+static int kfbk_pr_change_type(struct block_device *bdev, u8 action, u64 key,
+			       u64 new_key, enum pr_type type)
 {
-	return type >= PR_WRITE_EXCLUSIVE &&
-	       type <= PR_EXCLUSIVE_ACCESS_ALL_REGS;
+	const struct kfb_reserve want = { .action = action,
+					  .key = key,
+					  .new_key = new_key,
+					  .type = (u8)type };
+
+	if (type < PR_WRITE_EXCLUSIVE || type > PR_EXCLUSIVE_ACCESS_ALL_REGS)
+		return -EINVAL;
+	return kfbk_pr_change(bdev, &want);
 }
 
 static int kfbk_pr_register(struct block_device *bdev, u64 old_key, u64 new_key,
@@ -65,38 +72,24 @@ static int kfbk_pr_register(struct block_device *bdev, u64 old_key, u64 new_key,
 static int kfbk_pr_reserve(struct block_device *bdev, u64 key,
 			   enum pr_type type, u32 flags)
 {
-	const struct kfb_reserve want = { .action = KFB_RESERVE_RESERVE,
-					  .key = key,
-					  .type = (u8)type };
-
 	if (flags)
 		return -EOPNOTSUPP;
-	return kfbk_pr_has_type(type) ? kfbk_pr_change(bdev, &want) : -EINVAL;
+	return kfbk_pr_change_type(bdev, KFB_RESERVE_RESERVE, key, 0, type);
 }
 
 static int kfbk_pr_release(struct block_device *bdev, u64 key,
 			   enum pr_type type)
 {
-	const struct kfb_reserve want = { .action = KFB_RESERVE_RELEASE,
-					  .key = key,
-					  .type = (u8)type };
-
-	return kfbk_pr_has_type(type) ? kfbk_pr_change(bdev, &want) : -EINVAL;
+	return kfbk_pr_change_type(bdev, KFB_RESERVE_RELEASE, key, 0, type);
 }
 
 /* The old key is that of who asks, and the new one is taken away, as in sd and nvme. */
 static int kfbk_pr_preempt(struct block_device *bdev, u64 old_key, u64 new_key,
 			   enum pr_type type, bool abort)
 {
-	const struct kfb_reserve want = {
-		.action =
-			abort ? KFB_RESERVE_PREEMPT_ABORT : KFB_RESERVE_PREEMPT,
-		.key = old_key,
-		.new_key = new_key,
-		.type = (u8)type,
-	};
-
-	return kfbk_pr_has_type(type) ? kfbk_pr_change(bdev, &want) : -EINVAL;
+	return kfbk_pr_change_type(
+		bdev, abort ? KFB_RESERVE_PREEMPT_ABORT : KFB_RESERVE_PREEMPT,
+		old_key, new_key, type);
 }
 
 static int kfbk_pr_clear(struct block_device *bdev, u64 key)

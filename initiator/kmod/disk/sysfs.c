@@ -52,17 +52,9 @@ KFBK_ATTR_OF(instance_id, "%016llx\n", kfbk_sysfs_info(dev).instance_id);
 KFBK_ATTR_OF(power_epoch, "%llu\n", kfbk_sysfs_info(dev).power_epoch);
 KFBK_ATTR_OF(queues, "%u\n", READ_ONCE(dev->n_used));
 KFBK_ATTR_OF(base, "0x%llx\n", dev->options.base);
+KFBK_ATTR_OF(blocks, "%llu\n", get_capacity(dev->disk) / KFBK_BLOCK_SECTORS);
 KFBK_ATTR_OF(thin, "%d\n", dev->options.thin);
 KFBK_ATTR_OF(shared, "%d\n", dev->options.shared);
-
-static ssize_t kfbk_blocks_show(struct device *device,
-				struct device_attribute *attr, char *buf)
-{
-	return sysfs_emit(buf, "%llu\n",
-			  get_capacity(dev_to_disk(device)) /
-				  KFBK_BLOCK_SECTORS);
-}
-KFBK_ATTR_RO(blocks);
 
 static ssize_t kfbk_brick_show(struct device *device,
 			       struct device_attribute *attr, char *buf)

@@ -23,13 +23,6 @@
 /* Blocks of a piece that are freed together. */
 #define FREED_BLOCKS 32
 
-/* Whole blocks of it are given back. */
-static bool kfbk_clear_frees(const struct kfbk_device *dev, blk_opf_t opf)
-{
-	return dev->options.thin &&
-	       ((opf & REQ_OP_MASK) == REQ_OP_DISCARD || !(opf & REQ_NOUNMAP));
-}
-
 /* Bytes of a bio's next piece; of a request that is none longer it is put off. */
 static u32 kfbk_clear_piece(const struct kfbk_device *dev, blk_opf_t opf,
 			    sector_t sector, u32 len)
@@ -37,7 +30,7 @@ static u32 kfbk_clear_piece(const struct kfbk_device *dev, blk_opf_t opf,
 	u32 in_block = (u32)(sector << SECTOR_SHIFT) & (KFB_BLOCK_BYTES - 1);
 	u32 most = KFB_BLOCK_BYTES - in_block;
 
-	if (!in_block && kfbk_clear_frees(dev, opf) && len >= KFB_BLOCK_BYTES)
+	if (!in_block && kfbk_op_frees(dev, opf) && len >= KFB_BLOCK_BYTES)
 		most = min_t(u32, FREED_BLOCKS << KFB_BLOCK_SHIFT,
 			     round_down(len, (u32)KFB_BLOCK_BYTES));
 	return min(len, most);
@@ -58,32 +51,23 @@ bool kfbk_clear_put_off(struct kfbk_device *dev, struct request *rq)
 	return true;
 }
 
-static int kfbk_clear_send(struct kfbk_device *dev, blk_opf_t opf,
-			   sector_t sector, u32 len)
-{
-	struct bio piece;
-	int ret;
-
-	bio_init(&piece, dev->disk->part0, NULL, 0, opf);
-	piece.bi_iter.bi_sector = sector;
-	piece.bi_iter.bi_size = len;
-	ret = submit_bio_wait(&piece);
-	bio_uninit(&piece);
-	return ret;
-}
-
 /* Send a bio again in pieces, and wait for each. */
 static int kfbk_clear_bio(struct kfbk_device *dev, const struct bio *bio)
 {
 	blk_opf_t opf = (bio->bi_opf & ~REQ_NOWAIT) | REQ_NOMERGE;
 	sector_t sector = bio->bi_iter.bi_sector;
 	u32 left = bio->bi_iter.bi_size;
+	struct bio piece;
 	int ret = 0;
+	u32 len;
 
 	while (left && !ret) {
-		u32 len = kfbk_clear_piece(dev, opf, sector, left);
-
-		ret = kfbk_clear_send(dev, opf, sector, len);
+		len = kfbk_clear_piece(dev, opf, sector, left);
+		bio_init(&piece, dev->disk->part0, NULL, 0, opf);
+		piece.bi_iter.bi_sector = sector;
+		piece.bi_iter.bi_size = len;
+		ret = submit_bio_wait(&piece);
+		bio_uninit(&piece);
 		sector += len >> SECTOR_SHIFT;
 		left -= len;
 	}

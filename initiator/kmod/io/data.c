@@ -36,12 +36,6 @@
 #include "requests.h"
 #include "../device/trace.h"
 
-static struct scatterlist *kfbk_data_rq_sg(const struct kfbk_device *dev,
-					   struct kfbk_rq *krq)
-{
-	return (struct scatterlist *)(krq->ctx + 2 * dev->ctx_bytes);
-}
-
 size_t kfbk_rq_bytes(const struct kfbk_device *dev)
 {
 	return sizeof(struct kfbk_rq) + 2 * dev->ctx_bytes +
@@ -166,18 +160,17 @@ static struct fi_buf kfbk_data_rq_buf(struct kfbk_device *dev,
 				      struct request *rq)
 {
 	struct bio *bio = rq->bio;
-	int n;
+	struct scatterlist *sg;
 
 	if (bio == rq->biotail)
 		return fi_buf_bvec(__bvec_iter_bvec(bio->bi_io_vec,
 						    bio->bi_iter),
 				   blk_rq_nr_phys_segments(rq),
 				   bio->bi_iter.bi_bvec_done, blk_rq_bytes(rq));
-	sg_init_table(kfbk_data_rq_sg(dev, kfbk_rq_of(rq)),
-		      blk_rq_nr_phys_segments(rq));
-	n = kfi_rq_map_sg(rq, kfbk_data_rq_sg(dev, kfbk_rq_of(rq)));
-	return fi_buf_sg(kfbk_data_rq_sg(dev, kfbk_rq_of(rq)), n,
-			 blk_rq_bytes(rq));
+	/* Behind the memory of the two operations. */
+	sg = (struct scatterlist *)kfbk_rq_ctx(dev, kfbk_rq_of(rq), 2);
+	sg_init_table(sg, blk_rq_nr_phys_segments(rq));
+	return fi_buf_sg(sg, kfi_rq_map_sg(rq, sg), blk_rq_bytes(rq));
 }
 
 static struct kfb_block *kfbk_data_block_of(const struct kfbk_device *dev,
@@ -411,31 +404,28 @@ static blk_status_t kfbk_data_move(struct kfbk_device *dev, struct request *rq,
 	/* Pairs with the release that makes a block MAPPED. */
 	switch (smp_load_acquire(&kfbk_data_block_of(dev, krq->va)->state)) {
 	case KFB_BLOCK_MAPPED:
-		if (!kfbk_data_has_block(dev, krq)) {
-			kfbk_data_await_block(dev, rq);
-			return BLK_STS_OK;
-		}
+		if (!kfbk_data_has_block(dev, krq))
+			break;
 		buf = kfbk_data_rq_buf(dev, rq);
 		return kfbk_data_submit(dev, rq, &buf, open);
 	case KFB_BLOCK_ABSENT:
 	case KFB_BLOCK_FILLING:
-		if (!krq->is_write) {
-			__rq_for_each_bio(bio, rq) zero_fill_bio(bio);
-			kfbk_rq_end(rq, BLK_STS_OK);
-			return BLK_STS_OK;
-		}
-		fallthrough;
-	default:
-		kfbk_data_await_block(dev, rq);
+		if (krq->is_write)
+			break;
+		__rq_for_each_bio(bio, rq) zero_fill_bio(bio);
+		kfbk_rq_end(rq, BLK_STS_OK);
 		return BLK_STS_OK;
+	default:
+		break;
 	}
+	kfbk_data_await_block(dev, rq);
+	return BLK_STS_OK;
 }
 
 /* A discard, or write-zeroes, goes on to the next step that takes time. */
 static blk_status_t kfbk_data_clear(struct kfbk_device *dev, struct request *rq)
 {
 	bool is_discard = req_op(rq) == REQ_OP_DISCARD;
-	bool may_unmap = dev->options.thin && !(rq->cmd_flags & REQ_NOUNMAP);
 	struct kfbk_rq *krq = kfbk_rq_of(rq);
 	struct fi_buf buf;
 	u32 len, in_block;
@@ -461,7 +451,7 @@ static blk_status_t kfbk_data_clear(struct kfbk_device *dev, struct request *rq)
 		}
 	}
 	if (state != KFB_BLOCK_MAPPED ||
-	    (len == KFB_BLOCK_BYTES && (is_discard || may_unmap)) ||
+	    (len == KFB_BLOCK_BYTES && kfbk_op_frees(dev, rq->cmd_flags)) ||
 	    !kfbk_data_has_block(dev, krq)) {
 		kfbk_data_await_block(dev, rq);
 		return BLK_STS_OK;

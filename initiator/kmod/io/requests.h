@@ -7,6 +7,15 @@
 
 #include "../device/device.h"
 
+/* A discard, or write-zeroes, whose whole blocks are given back? Context: any. */
+static inline bool kfbk_op_frees(const struct kfbk_device *dev, blk_opf_t opf)
+{
+	return dev->options.thin &&
+	       ((opf & REQ_OP_MASK) == REQ_OP_DISCARD ||
+		((opf & REQ_OP_MASK) == REQ_OP_WRITE_ZEROES &&
+		 !(opf & REQ_NOUNMAP)));
+}
+
 /* zeroes.c */
 /* Zeroes; fewer than @len when that is too much for one operation. */
 struct fi_buf kfbk_zero_buf(const struct kfbk_device *dev, u32 *len);

@@ -21,11 +21,12 @@
 
 #define PAGES_PER_MB (SZ_1M >> KFB_RETAIN_PAGE_SHIFT)
 
-/* What the brick has said of itself decides, unless the owner has. */
-static u32 kfbk_retain_wanted_mb(const struct kfbk_device *dev)
+int kfbk_retain_open(struct kfbk_device *dev)
 {
-	const struct kfb_info *info = &dev->core.client.info;
+	struct kfbk_retain *t = &dev->retain;
+	u32 n_pages, n_copies;
 
+	spin_lock_init(&t->lock);
 	/*
 	 * What is volatile cannot be saved, and what is read, or durable when
 	 * it completes, cannot be lost.
@@ -33,18 +34,11 @@ static u32 kfbk_retain_wanted_mb(const struct kfbk_device *dev)
 	if (!kfb_disk_retains(kfbk_options_use(&dev->options)) ||
 	    !kfb_flush_mode_has_cache(dev->core.flush_mode))
 		return 0;
+	/* What the brick has said of itself decides, unless the owner has. */
 	if (dev->options.retain_mb != KFBK_RETAIN_AUTO)
-		return dev->options.retain_mb;
-	return info->flags & KFB_INFO_ACK_IS_PLACED ? 0 : KFBK_RETAIN_MB;
-}
-
-int kfbk_retain_open(struct kfbk_device *dev)
-{
-	struct kfbk_retain *t = &dev->retain;
-	u32 n_pages, n_copies;
-
-	spin_lock_init(&t->lock);
-	t->mb = kfbk_retain_wanted_mb(dev);
+		t->mb = dev->options.retain_mb;
+	else if (!(dev->core.client.info.flags & KFB_INFO_ACK_IS_PLACED))
+		t->mb = KFBK_RETAIN_MB;
 	if (!t->mb)
 		return 0;
 	n_pages = t->mb * PAGES_PER_MB;

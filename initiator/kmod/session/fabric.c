@@ -194,31 +194,6 @@ static void kfbk_queue_has_space(struct fid_ep *ep, u64 dir, void *context)
 	kfbk_unlock(dev);
 }
 
-static int kfbk_queue_open_endpoint(struct kfbk_queue *q,
-				    const struct kfbk_route *route,
-				    struct fid_ep **ep)
-{
-	struct fi_space_handler space = { .fn = kfbk_queue_has_space,
-					  .context = q };
-	const u64 cq_flags = FI_TRANSMIT | FI_RECV | FI_SELECTIVE_COMPLETION;
-	int ret;
-
-	ret = fi_endpoint(route->domain, route->info, ep, q);
-	if (ret)
-		return ret;
-	ret = fi_ep_bind(*ep, &q->eq->fid, 0);
-	ret = ret ?: fi_ep_bind(*ep, &q->cq->fid, cq_flags);
-	ret = ret
-		      ?: fi_setopt(&(*ep)->fid, FI_OPT_ENDPOINT,
-				   FI_OPT_SPACE_HANDLER, &space, sizeof(space));
-	ret = ret ?: fi_enable(*ep);
-	if (ret) {
-		kfbk_fabric_close_fid(&(*ep)->fid);
-		*ep = NULL;
-	}
-	return ret;
-}
-
 /*
  * Nothing that tcp carries is encrypted: it leaves this host by a WireGuard
  * interface alone, unless the administrator allows more. The connection is bound
@@ -257,6 +232,31 @@ static int kfbk_queue_choose_path(struct kfbk_queue *q, struct fid_ep *ep)
 	return ret;
 }
 
+/* One that is enabled, and may go where its path leads. */
+static int kfbk_queue_open_endpoint(struct kfbk_queue *q,
+				    const struct kfbk_route *route,
+				    struct fid_ep **ep)
+{
+	struct fi_space_handler space = { .fn = kfbk_queue_has_space,
+					  .context = q };
+	const u64 cq_flags = FI_TRANSMIT | FI_RECV | FI_SELECTIVE_COMPLETION;
+	int ret;
+
+	ret = fi_endpoint(route->domain, route->info, ep, q);
+	if (ret)
+		return ret;
+	ret = fi_ep_bind(*ep, &q->eq->fid, 0);
+	ret = ret ?: fi_ep_bind(*ep, &q->cq->fid, cq_flags);
+	ret = ret
+		      ?: fi_setopt(&(*ep)->fid, FI_OPT_ENDPOINT,
+				   FI_OPT_SPACE_HANDLER, &space, sizeof(space));
+	ret = ret ?: fi_enable(*ep);
+	ret = ret ?: kfbk_queue_choose_path(q, *ep);
+	if (ret)
+		kfbk_fabric_close_fid(&(*ep)->fid);
+	return ret;
+}
+
 int kfbk_queue_connect(struct kfbk_queue *q, const u8 *hello, u32 len)
 {
 	struct fi_eq_attr eq_attr = { .handler = kfbk_queue_has_event };
@@ -267,7 +267,7 @@ int kfbk_queue_connect(struct kfbk_queue *q, const u8 *hello, u32 len)
 	};
 	struct kfbk_device *dev = q->dev;
 	struct kfbk_route *route = &dev->routes[q->core.address];
-	struct fid_ep *ep = NULL;
+	struct fid_ep *ep;
 	int ret = 0;
 
 	if (!route->domain)
@@ -277,11 +277,6 @@ int kfbk_queue_connect(struct kfbk_queue *q, const u8 *hello, u32 len)
 	ret = ret ?: kfbk_queue_open_endpoint(q, route, &ep);
 	if (ret)
 		return ret;
-	ret = kfbk_queue_choose_path(q, ep);
-	if (ret) {
-		kfbk_fabric_close_fid(&ep->fid);
-		return ret;
-	}
 	kfbk_lock(dev);
 	q->ep = ep;
 	q->error = 0;

@@ -14,7 +14,6 @@
  * Context: process, in the scope of memalloc_noio: the way back to a brick must
  * not wait for memory that is freed by writing to it.
  */
-#include <linux/ktime.h>
 #include <linux/random.h>
 #include <linux/sched/mm.h>
 #include <linux/slab.h>
@@ -125,18 +124,6 @@ static void kfbk_session_recall(struct kfbk_device *dev,
 	queue_work(kfbk_map_wq, &dev->map_work);
 }
 
-static void kfbk_session_evicted(struct kfbk_device *dev,
-				 const struct kfb_event *event)
-{
-	if (event->cause == KFB_EVICTED_ORDER)
-		kfbk_err_limited(
-			dev, "the brick has evicted this client: by user %u\n",
-			event->uid);
-	else
-		kfbk_err_limited(dev, "the brick has evicted this client: %s\n",
-				 kfb_evicted_text(event->cause));
-}
-
 /* Take what the brick has to say unasked. */
 static void kfbk_session_take_events(struct kfbk_device *dev)
 {
@@ -163,7 +150,16 @@ static void kfbk_session_take_events(struct kfbk_device *dev)
 			kfbk_info_limited(dev, "the brick is shutting down\n");
 			break;
 		case KFB_EVENT_EVICTED:
-			kfbk_session_evicted(dev, &event);
+			if (event.cause == KFB_EVICTED_ORDER)
+				kfbk_err_limited(
+					dev,
+					"the brick has evicted this client: by user %u\n",
+					event.uid);
+			else
+				kfbk_err_limited(
+					dev,
+					"the brick has evicted this client: %s\n",
+					kfb_evicted_text(event.cause));
 			break;
 		default:
 			break;
@@ -425,8 +421,7 @@ static void kfbk_session_settle(struct kfbk_device *dev)
 		does = KFB_DISK_DO_QUIESCE;
 	if (does & KFB_DISK_DO_UNQUIESCE)
 		kfb_initiator_pump_flushes(&dev->core);
-	if (dev->state != KFB_DISK_CONNECTING &&
-	    dev->state != KFB_DISK_REPLAYING)
+	if (!kfbk_is_coming_back(dev->state))
 		swap(n_left, dev->n_left);
 	kfbk_unlock(dev);
 	while (n_left--)
@@ -558,7 +553,7 @@ int kfbk_session_start(struct kfbk_device *dev)
  * Disconnect: else what this session has stays until its lease ends, also what it
  * has only just begun to map.
  */
-static void kfbk_session_disconnect_all(struct kfbk_device *dev)
+void kfbk_session_leave(struct kfbk_device *dev)
 {
 	struct kfbk_call end = {
 		.core = {
@@ -578,11 +573,6 @@ static void kfbk_session_disconnect_all(struct kfbk_device *dev)
 	kfbk_unlock(dev);
 	if (can)
 		kfbk_call(dev, &end);
-}
-
-void kfbk_session_leave(struct kfbk_device *dev)
-{
-	kfbk_session_disconnect_all(dev);
 	kfbk_give_up(dev);
 }
 

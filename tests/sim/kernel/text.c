@@ -32,6 +32,17 @@ ssize_t strscpy(char *to, const char *from, size_t room)
 	return from[len] ? -E2BIG : (ssize_t)len;
 }
 
+int scnprintf(char *to, size_t room, const char *fmt, ...)
+{
+	va_list ap;
+	int n;
+
+	va_start(ap, fmt);
+	n = vsnprintf(to, room, fmt, ap);
+	va_end(ap);
+	return min(n, (int)room - 1);
+}
+
 char *strim(char *text)
 {
 	char *end = text + strlen(text);

@@ -22,6 +22,9 @@
 
 #define ARRAY_SIZE(a) (sizeof(a) / sizeof((a)[0]))
 
+int scnprintf(char *to, size_t room, const char *fmt, ...)
+	__attribute__((format(printf, 3, 4)));
+
 #define might_sleep() km_check_may_sleep(__func__)
 
 #endif

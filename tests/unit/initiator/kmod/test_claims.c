@@ -41,11 +41,11 @@ void kfbk_say(struct kfbk_device *dev, const char *fmt, ...)
 	va_end(ap);
 }
 
-static char refusal[128];
+static char refusal[KFBK_WHY_BYTES];
 
 static int claim_again(struct kfbk_device *dev)
 {
-	return kfbk_claim_again(dev, refusal, sizeof(refusal));
+	return kfbk_claim_again(dev, refusal);
 }
 
 static int begin(void **state)

@@ -31,7 +31,7 @@ void *kzalloc(size_t len, gfp_t flags)
 }
 
 static struct kfbk_options options;
-static char why[160];
+static char why[KFBK_WHY_BYTES];
 
 static int parse(const char *text)
 {
@@ -39,7 +39,7 @@ static int parse(const char *text)
 
 	snprintf(line, sizeof(line), "%s", text);
 	*why = '\0';
-	return kfbk_options_parse(line, &options, why, sizeof(why));
+	return kfbk_options_parse(line, &options, why);
 }
 
 static void takes(const char *text, enum kfb_disk_use use)
