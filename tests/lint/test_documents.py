@@ -123,7 +123,7 @@ class Documents(unittest.TestCase):
                    "credits", "none")
         self.finds(rule, "brickd/config/config.c", '.name = "uuid"', '.name = "none"',
                    "none", "uuid")
-        self.finds(rule, "brickd/config/config.c", '(name, "key-file")', '(name, "none")',
+        self.finds(rule, "brickd/config/config.c", '.name = "key-file"', '.name = "none"',
                    "key-file", "none")
         self.finds(rule, CONF, "*admin* = ", "*none* = ", "admin", "none")
         self.finds(rule, CONF, "*max-queues*\n", "*none*\n", "max-queues", "none")

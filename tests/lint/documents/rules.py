@@ -283,7 +283,7 @@ def settings(book):
         "docs/man/brickd.conf.5.scd":
             set(re.findall(r'\.name = "([\w-]+)"', table)) |
             set(re.findall(r'LIMIT\("([\w-]+)"', table)) |
-            set(re.findall(r'strcmp\(name, "([\w-]+)"', client)),
+            set(re.findall(r'\.name = "([\w-]+)"', client)),
         "docs/man/brickctl.conf.5.scd":
             set(re.findall(r'\{ "([\w-]+)", set_\w+ \}',
                            book.tree.text("initiator/brickctl/base/config.c"))),
