@@ -7,6 +7,8 @@
 #include <linux/slab.h>
 #include <linux/string.h>
 
+#include <kfabric/kfi_buf.h>
+
 #include "st.h"
 
 static int st_core_never_getinfo(struct kfi_provider *prov, const char *node,
@@ -309,6 +311,28 @@ static void st_core_strerror(struct st *st)
 	CHECK(st, fi_strerror(99999), "an unknown error has a text");
 }
 
+/* Copies between a buffer and one place end where the buffer ends. */
+static void st_core_copy(struct st *st)
+{
+	u8 memory[32], bytes[32] = "0123456789";
+	struct fi_buf buf = fi_buf_linear(memory + 8, 10);
+
+	memset(memory, 0xee, sizeof(memory));
+	CHECK_EQ(st, kfi_buf_put(&buf, 4, bytes, 20), 6,
+		 "no more is copied into a buffer than there is room for");
+	CHECK(st, !memcmp(memory + 12, bytes, 6), "that is the beginning");
+	CHECK(st,
+	      !memchr_inv(memory, 0xee, 12) &&
+		      !memchr_inv(memory + 18, 0xee, 14),
+	      "nothing before or behind it is written");
+	CHECK_EQ(st, kfi_buf_get(bytes, &buf, 4, 20), 6,
+		 "no more is copied out of it than it has");
+	CHECK_EQ(st, kfi_buf_get(bytes, &buf, 4, SIZE_MAX - 2), 6,
+		 "however much is asked for");
+	CHECK_EQ(st, kfi_buf_get(bytes, &buf, 11, 1), 0,
+		 "behind its end there is nothing");
+}
+
 static void st_core_cycles(struct st *st)
 {
 	unsigned int i, ok = 0;
@@ -347,5 +371,6 @@ void st_test_core(struct st *st)
 		fi_freeinfo(info);
 	}
 	st_core_strerror(st);
+	st_core_copy(st);
 	st_core_cycles(st);
 }
