@@ -22,6 +22,10 @@ probe clear
 probe return ktcp_path_copies 0
 selftest provider=tcp node=127.0.0.1 only=late
 check "the socket was lent pages" probed_above ktcp_path_copies 0
-probe_end
 check "packets are held back no more" /bin/tc qdisc del dev lo root
+# Nothing else here sends by a network card.
+for group in msg rma close; do
+	selftest provider=tcp node=127.0.0.1 only=$group
+done
+probe_end
 check "the tcp provider unloads" wait_for 30 rmmod kfabric_tcp
