@@ -9,48 +9,25 @@
 #include "kfb_err.h"
 #include "session/kfb_client_priv.h"
 
-struct client_move {
-	enum kfb_client_state from;
-	enum kfb_client_state to;
-};
+#define TO(state) (1U << KFB_CLIENT_##state)
 
-static const struct client_move kfb_client_moves[] = {
-	{ KFB_CLIENT_IDLE, KFB_CLIENT_OPENING },
-	{ KFB_CLIENT_IDLE, KFB_CLIENT_CLOSED },
-	{ KFB_CLIENT_OPENING, KFB_CLIENT_MAPPING },
-	{ KFB_CLIENT_OPENING, KFB_CLIENT_FAILED },
-	{ KFB_CLIENT_OPENING, KFB_CLIENT_CLOSED },
-	{ KFB_CLIENT_MAPPING, KFB_CLIENT_LIVE },
-	{ KFB_CLIENT_MAPPING, KFB_CLIENT_DETACHED },
-	{ KFB_CLIENT_MAPPING, KFB_CLIENT_FAILED },
-	{ KFB_CLIENT_MAPPING, KFB_CLIENT_CLOSED },
-	{ KFB_CLIENT_LIVE, KFB_CLIENT_DETACHED },
-	{ KFB_CLIENT_LIVE, KFB_CLIENT_FAILED },
-	{ KFB_CLIENT_LIVE, KFB_CLIENT_CLOSED },
-	{ KFB_CLIENT_DETACHED, KFB_CLIENT_LIVE },
-	{ KFB_CLIENT_DETACHED, KFB_CLIENT_MAPPING },
-	{ KFB_CLIENT_DETACHED, KFB_CLIENT_OPENING },
-	{ KFB_CLIENT_DETACHED, KFB_CLIENT_FAILED },
-	{ KFB_CLIENT_DETACHED, KFB_CLIENT_CLOSED },
-	{ KFB_CLIENT_FAILED, KFB_CLIENT_DETACHED },
-	{ KFB_CLIENT_FAILED, KFB_CLIENT_CLOSED },
+static const __u32 kfb_client_moves[KFB_CLIENT_STATES] = {
+	[KFB_CLIENT_IDLE] = TO(OPENING) | TO(CLOSED),
+	[KFB_CLIENT_OPENING] = TO(MAPPING) | TO(FAILED) | TO(CLOSED),
+	[KFB_CLIENT_MAPPING] =
+		TO(LIVE) | TO(DETACHED) | TO(FAILED) | TO(CLOSED),
+	[KFB_CLIENT_LIVE] = TO(DETACHED) | TO(FAILED) | TO(CLOSED),
+	[KFB_CLIENT_DETACHED] =
+		TO(LIVE) | TO(MAPPING) | TO(OPENING) | TO(FAILED) | TO(CLOSED),
+	[KFB_CLIENT_FAILED] = TO(DETACHED) | TO(CLOSED),
 };
-
-#define N_CLIENT_MOVES \
-	((__u32)(sizeof(kfb_client_moves) / sizeof(kfb_client_moves[0])))
 
 int kfb_client_move(struct kfb_client *c, enum kfb_client_state to)
 {
-	__u32 i;
-
-	for (i = 0; i < N_CLIENT_MOVES; i++) {
-		if (kfb_client_moves[i].from != c->state ||
-		    kfb_client_moves[i].to != to)
-			continue;
-		c->state = to;
-		return 0;
-	}
-	return -EINVAL;
+	if (!(kfb_client_moves[c->state] & 1U << to))
+		return -EINVAL;
+	c->state = to;
+	return 0;
 }
 
 const char *kfb_client_state_name(enum kfb_client_state state)
