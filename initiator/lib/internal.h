@@ -14,6 +14,7 @@
 #ifndef KFBRICK_INTERNAL_H
 #define KFBRICK_INTERNAL_H
 
+#include <inttypes.h>
 #include <rdma/fabric.h>
 #include <rdma/fi_domain.h>
 #include <rdma/fi_endpoint.h>
@@ -55,6 +56,15 @@
 
 /* Registrations of the caller's memory. */
 #define KFBL_MEMORIES_MAX 1024
+
+/* Ranges in words: an address, and how many blocks, or bytes. */
+#define KFBL_BLOCKS "0x%" PRIx64 "+%" PRIu64
+#define KFBL_BYTES  "0x%" PRIx64 "+%zu"
+
+/* A setting of the brick is in doubt. */
+#define KFBL_NOT_DURABLE                                                  \
+	"the brick could not make this durable: until it is asked again " \
+	"and succeeds, a restart may do it or undo it"
 
 struct stcp_ep_ops;
 
@@ -253,6 +263,7 @@ struct kfbrick {
 	struct kfb_reply call_reply; /* of the call somebody waits for */
 
 	struct kfbl_op *ops;
+	uint32_t n_ops;
 	uint32_t n_active; /* ops neither free nor done */
 	struct kfbl_ops free_ops;
 	struct kfbl_ops free_internal;
