@@ -171,7 +171,8 @@ static int begin_wait(struct stcp_cq *cq)
 	int rc = -FI_EAGAIN;
 
 	pthread_mutex_lock(&cq->lock);
-	if (stcp_wait_was_interrupted(&cq->wait)) {
+	if (cq->interrupted) {
+		cq->interrupted = false;
 		rc = -FI_EINTR;
 	} else if (STAILQ_EMPTY(&cq->done) && !is_stalled_for_nothing(cq)) {
 		stcp_wait_arm(&cq->wait);
@@ -185,29 +186,25 @@ static ssize_t cq_sread(struct fid_cq *fid, void *buf, size_t count,
 			const void *cond, int timeout)
 {
 	struct stcp_cq *cq = stcp_container_of(fid, struct stcp_cq, fid);
-	uint64_t until_ms =
-		stcp_now_ms() + (timeout > 0 ? (uint64_t)timeout : 0);
+	uint64_t until_ms = stcp_wait_until(timeout);
 	ssize_t n;
 	int rc;
 
 	for (;;) {
 		uint64_t now_ms = stcp_now_ms();
-		int left = timeout;
 
 		n = cq_read(fid, buf, count);
 		if (n != -FI_EAGAIN)
 			return n;
 		/* What a peer moves without an end is no reason to stay. */
-		if (timeout >= 0 && now_ms >= until_ms)
+		if (now_ms >= until_ms)
 			return -FI_EAGAIN;
 		rc = begin_wait(cq);
 		if (rc == -FI_EINTR)
 			return -FI_EAGAIN;
 		if (rc)
 			continue;
-		if (timeout >= 0)
-			left = (int)(until_ms - now_ms);
-		rc = stcp_wait_poll(&cq->wait, left);
+		rc = stcp_wait_poll(&cq->wait, now_ms, until_ms);
 		if (rc)
 			return rc;
 	}
@@ -230,7 +227,8 @@ static int cq_signal(struct fid_cq *fid)
 	if (stcp_is_inherited(cq->domain->fabric))
 		return -FI_EOPBADSTATE;
 	pthread_mutex_lock(&cq->lock);
-	stcp_wait_interrupt(&cq->wait);
+	cq->interrupted = true;
+	stcp_wait_signal(&cq->wait);
 	pthread_mutex_unlock(&cq->lock);
 	return 0;
 }

@@ -148,21 +148,17 @@ int stcp_way_by(const char *name, struct stcp_way *out)
 
 bool stcp_never_leaves(const struct sockaddr *addr)
 {
-	struct sockaddr_storage ss = { 0 };
-	const struct in_addr *in4;
+	const struct in_addr *in4 = stcp_peer_ipv4(addr);
 
-	memcpy(&ss, addr,
-	       addr->sa_family == AF_INET6 ? sizeof(struct sockaddr_in6)
-					   : sizeof(struct sockaddr_in));
-	in4 = stcp_peer_ipv4(&ss);
 	if (in4)
 		return ntohl(in4->s_addr) >> 24 == IN_LOOPBACKNET;
-	return ss.ss_family == AF_INET6 &&
-	       IN6_IS_ADDR_LOOPBACK(&((struct sockaddr_in6 *)&ss)->sin6_addr);
+	return addr->sa_family == AF_INET6 &&
+	       IN6_IS_ADDR_LOOPBACK(
+		       &((const struct sockaddr_in6 *)addr)->sin6_addr);
 }
 
 /* A link-local address means nothing without its interface. */
-static void ask_for(struct question *q, const struct sockaddr_storage *to)
+static void ask_for(struct question *q, const struct sockaddr *to)
 {
 	const struct sockaddr_in6 *in6 = (const struct sockaddr_in6 *)to;
 	const struct in_addr *in4 = stcp_peer_ipv4(to);
@@ -188,16 +184,12 @@ int stcp_way_to(const struct sockaddr *to, struct stcp_way *out)
 		.header.nlmsg_len = NLMSG_LENGTH(sizeof(q.u.route)),
 	};
 	const struct rtmsg *route = NLMSG_DATA(answer);
-	struct sockaddr_storage ss = { 0 };
 	const struct rtattr *oif;
 	struct stcp_way way;
 	ssize_t n;
 	int index, rc;
 
-	memcpy(&ss, to,
-	       to->sa_family == AF_INET6 ? sizeof(struct sockaddr_in6)
-					 : sizeof(struct sockaddr_in));
-	ask_for(&q, &ss);
+	ask_for(&q, to);
 	n = ask_kernel(&q, answer);
 	if (n == -ENETUNREACH)
 		return -EHOSTUNREACH;
