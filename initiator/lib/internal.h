@@ -433,13 +433,12 @@ bool kfbl_progress(struct kfbrick *k);
 bool kfbl_wait(struct kfbrick *k, uint64_t until_ms);
 /* Make the descriptors tell of the next event; false: there is one already. */
 bool kfbl_arm(struct kfbrick *k);
-/* The descriptor of the caller's event loop hears of a queue, or no more. */
 /*
  * Something cannot be posted: the connection has ended. It is lost when what
  * had come before is read, in the next round of progress: that may say why.
  */
 void kfbl_queue_failed(struct kfbl_queue *q, const char *what, ssize_t rc);
-
+/* The descriptor of the caller's event loop hears of a queue, or no more. */
 void kfbl_watch(struct kfbrick *k, struct kfbl_queue *q);
 void kfbl_unwatch(struct kfbrick *k);
 
