@@ -4,9 +4,9 @@
  * neither overrun nor fail for want of memory; endpoints bound how many there
  * are.
  */
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #include "impl.h"
 
@@ -237,10 +237,8 @@ const char *stcp_copy_text(int prov_errno, char *buf, size_t len)
 {
 	const char *text = tcpw_violation_text((enum tcpw_violation)prov_errno);
 
-	if (buf && len) {
-		strncpy(buf, text, len - 1);
-		buf[len - 1] = '\0';
-	}
+	if (buf)
+		snprintf(buf, len, "%s", text);
 	return text;
 }
 

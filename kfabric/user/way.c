@@ -8,6 +8,7 @@
 #include <linux/rtnetlink.h>
 #include <netinet/in.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/time.h>
 #include <unistd.h>
@@ -87,16 +88,8 @@ static const struct rtattr *find_attribute(const void *at, ssize_t len,
 
 static void copy_text(char *to, size_t room, const struct rtattr *attr)
 {
-	size_t len;
-
-	to[0] = '\0';
-	if (!attr)
-		return;
-	len = strnlen(RTA_DATA(attr), RTA_PAYLOAD(attr));
-	if (len >= room)
-		len = room - 1;
-	memcpy(to, RTA_DATA(attr), len);
-	to[len] = '\0';
+	snprintf(to, room, "%.*s", attr ? (int)RTA_PAYLOAD(attr) : 0,
+		 attr ? (const char *)RTA_DATA(attr) : "");
 }
 
 static int read_link(const void *answer, ssize_t n, struct stcp_way *out)
