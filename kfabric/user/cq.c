@@ -66,9 +66,8 @@ static void resume_stalled(struct stcp_cq *cq)
 	pthread_mutex_unlock(&cq->eps_lock);
 }
 
-static ssize_t take_entries(struct fid_cq *fid, void *buf, size_t count)
+static ssize_t take_entries(struct stcp_cq *cq, void *buf, size_t count)
 {
-	struct stcp_cq *cq = stcp_container_of(fid, struct stcp_cq, fid);
 	size_t bytes = entry_bytes[cq->format];
 	struct stcp_op *op;
 	uint8_t *to = buf;
@@ -108,7 +107,7 @@ static ssize_t cq_read(struct fid_cq *fid, void *buf, size_t count)
 
 	if (stcp_is_inherited(cq->domain->fabric))
 		return -FI_EOPBADSTATE;
-	n = take_entries(fid, buf, count);
+	n = take_entries(cq, buf, count);
 	if (n != -FI_EAGAIN || !cq->domain->manual)
 		return n;
 	/* Look at the sockets whose completions come here. */
@@ -116,7 +115,7 @@ static ssize_t cq_read(struct fid_cq *fid, void *buf, size_t count)
 	LIST_FOREACH(seat, &cq->eps, link)
 	stcp_ep_look(seat->ep);
 	pthread_mutex_unlock(&cq->eps_lock);
-	return take_entries(fid, buf, count);
+	return take_entries(cq, buf, count);
 }
 
 static ssize_t cq_readfrom(struct fid_cq *fid, void *buf, size_t count,

@@ -651,7 +651,10 @@ static inline size_t stcp_iov_bytes(const struct iovec *iov, size_t n_iov)
 	return bytes;
 }
 
-struct stcp_op *stcp_receive_alloc(const struct fi_msg *msg);
+/* A receive with flags that it may have, of an object of this process; or -errno. */
+int stcp_receive_alloc(const struct stcp_domain *domain,
+		       const struct fi_msg *msg, uint64_t flags,
+		       struct stcp_op **out);
 /* Of endpoints and shared receives: all that they add is an array. */
 ssize_t stcp_recvv(struct fid_ep *fid, const struct iovec *iov, void **desc,
 		   size_t count, fi_addr_t src_addr, void *context);
