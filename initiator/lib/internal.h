@@ -60,6 +60,8 @@
 /* Ranges in words: an address, and how many blocks, or bytes. */
 #define KFBL_BLOCKS "0x%" PRIx64 "+%" PRIu64
 #define KFBL_BYTES  "0x%" PRIx64 "+%zu"
+/* What KFBL_BLOCKS takes of a struct kfb_range. */
+#define KFBL_RANGE(range) (uint64_t)(range).va, (uint64_t)(range).n_blocks
 
 /* A setting of the brick is in doubt. */
 #define KFBL_NOT_DURABLE                                                  \
