@@ -213,26 +213,23 @@ static void kfb_initiator_bad_message(struct kfb_initiator *i,
 				      const struct kfb_outcome *outcome,
 				      int error)
 {
-	if (error == -EKEYREJECTED)
-		kfb_initiator_why(
-			i,
-			"authentication failed: the key is not the one "
-			"that the brick has for this client, or it "
-			"knows no such client",
-			i->client.config.engine.client_name, 0);
-	else if (outcome->status)
+	const char *what = "the brick sent what it may not send";
+	const char *detail = NULL;
+
+	if (error == -EKEYREJECTED) {
+		what = "authentication failed: the key is not the one "
+		       "that the brick has for this client, or it "
+		       "knows no such client";
+		detail = i->client.config.engine.client_name;
+	} else if (outcome->status) {
 		/* The client's own requests; a caller's have their outcome. */
-		kfb_initiator_why(i,
-				  outcome->op == KFB_OP_AUTH
-					  ? "the brick refused AUTH"
-					  : "the brick refused INFO",
-				  kfb_status_text(outcome->status), 0);
-	else if (error == -ESTALE)
-		kfb_initiator_why(i, "this is another brick than expected",
-				  NULL, 0);
-	else
-		kfb_initiator_why(i, "the brick sent what it may not send",
-				  NULL, 0);
+		what = outcome->op == KFB_OP_AUTH ? "the brick refused AUTH"
+						  : "the brick refused INFO";
+		detail = kfb_status_text(outcome->status);
+	} else if (error == -ESTALE) {
+		what = "this is another brick than expected";
+	}
+	kfb_initiator_why(i, what, detail, 0);
 }
 
 /* The brick closes the connections itself: who asks later is told why. */

@@ -161,13 +161,10 @@ static int kfb_initiator_call_send(struct kfb_initiator *i,
 
 void kfb_initiator_pump_calls(struct kfb_initiator *i)
 {
-	struct kfb_initiator_call *call;
-	struct kfb_ring *after;
-	struct kfb_ring *at;
+	struct kfb_initiator_call *call, *after;
 
 	kfb_initiator_pump_late(i);
-	kfb_ring_for_each(at, after, &i->calls) {
-		call = kfb_container_of(at, struct kfb_initiator_call, node);
+	kfb_ring_for_each(call, after, &i->calls, node) {
 		if (i->is_over || (call->in_session &&
 				   call->in_session != i->client.session_id))
 			kfb_initiator_call_lose(i, call);

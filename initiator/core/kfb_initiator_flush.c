@@ -16,11 +16,6 @@
 #include "kfb_err.h"
 #include "kfb_initiator_priv.h"
 
-static struct kfb_initiator_flush *kfb_initiator_flush_at(struct kfb_ring *at)
-{
-	return kfb_container_of(at, struct kfb_initiator_flush, node);
-}
-
 /* ---- how writes become durable ------------------------------------------ */
 
 int kfb_initiator_choose_flush(struct kfb_initiator *i)
@@ -151,16 +146,13 @@ static _Bool kfb_initiator_flush_join(struct kfb_initiator *i,
 /* Begin what is due; true when something was. */
 static _Bool kfb_initiator_begin_flushes(struct kfb_initiator *i)
 {
-	struct kfb_initiator_flush *flush;
-	struct kfb_ring *after;
-	struct kfb_ring *at;
+	struct kfb_initiator_flush *flush, *after;
 	_Bool any = i->are_due;
 
 	if (!any)
 		return 0;
 	i->are_due = 0;
-	kfb_ring_for_each(at, after, &i->flushes) {
-		flush = kfb_initiator_flush_at(at);
+	kfb_ring_for_each(flush, after, &i->flushes, node) {
 		if (!flush->is_due)
 			continue;
 		flush->is_due = 0;
@@ -178,9 +170,7 @@ static void kfb_initiator_op_done(struct kfb_initiator_queue *q, __u64 id,
 				  int error)
 {
 	struct kfb_initiator *i = q->initiator;
-	struct kfb_initiator_flush *flush;
-	struct kfb_ring *after;
-	struct kfb_ring *at;
+	struct kfb_initiator_flush *flush, *after;
 	int rc;
 
 	kfb_initiator_lock(q);
@@ -189,8 +179,7 @@ static void kfb_initiator_op_done(struct kfb_initiator_queue *q, __u64 id,
 	/* One of a connection that is gone proves nothing. */
 	if (rc)
 		return;
-	kfb_ring_for_each(at, after, &i->flushes) {
-		flush = kfb_initiator_flush_at(at);
+	kfb_ring_for_each(flush, after, &i->flushes, node) {
 		if (!flush->is_due &&
 		    kfb_flush_ticket_done(&flush->ticket, q->index, id, error))
 			kfb_initiator_flush_finish(i, flush,
@@ -308,22 +297,19 @@ void kfb_initiator_flush_answered(struct kfb_initiator_queue *q,
 
 void kfb_initiator_flushes_anew(struct kfb_initiator *i)
 {
-	struct kfb_ring *after;
-	struct kfb_ring *at;
+	struct kfb_initiator_flush *flush, *after;
 
-	kfb_ring_for_each(at, after, &i->flushes)
-		kfb_initiator_flush_at(at)->is_due = 1;
+	kfb_ring_for_each(flush, after, &i->flushes, node)
+		flush->is_due = 1;
 	i->are_due = 1;
 }
 
 void kfb_initiator_end_flushes(struct kfb_initiator *i)
 {
-	struct kfb_ring *after;
-	struct kfb_ring *at;
+	struct kfb_initiator_flush *flush, *after;
 
-	kfb_ring_for_each(at, after, &i->flushes)
-		kfb_initiator_flush_finish(i, kfb_initiator_flush_at(at),
-					   i->over_error);
+	kfb_ring_for_each(flush, after, &i->flushes, node)
+		kfb_initiator_flush_finish(i, flush, i->over_error);
 }
 
 void kfb_initiator_flush_lost(struct kfb_initiator_queue *q)
@@ -340,9 +326,7 @@ void kfb_initiator_lose(struct kfb_initiator *i, const struct kfb_dirty *writes,
 			__u32 why)
 {
 	const char *text = "nothing proves that they were placed";
-	struct kfb_initiator_flush *flush;
-	struct kfb_ring *after;
-	struct kfb_ring *at;
+	struct kfb_initiator_flush *flush, *after;
 
 	kfb_losses_add(&i->losses, writes, why);
 	if (!kfb_losses_error(&i->losses))
@@ -357,8 +341,7 @@ void kfb_initiator_lose(struct kfb_initiator *i, const struct kfb_dirty *writes,
 	if (i->ops->writes_lost)
 		i->ops->writes_lost(i, writes);
 	/* Who waits for one write hears of it when that is whole. */
-	kfb_ring_for_each(at, after, &i->flushes) {
-		flush = kfb_initiator_flush_at(at);
+	kfb_ring_for_each(flush, after, &i->flushes, node) {
 		if (!flush->is_of_write || !i->ops->take_back)
 			kfb_initiator_flush_finish(i, flush, -EIO);
 	}
@@ -367,12 +350,9 @@ void kfb_initiator_lose(struct kfb_initiator *i, const struct kfb_dirty *writes,
 /* What single writes of a queue wrote is no longer its to flush, but @failover's. */
 static void kfb_initiator_hand_over(struct kfb_initiator_queue *q, int failover)
 {
-	struct kfb_ring *after;
-	struct kfb_ring *at;
+	struct kfb_initiator_flush *flush, *after;
 
-	kfb_ring_for_each(at, after, &q->initiator->flushes) {
-		struct kfb_initiator_flush *flush = kfb_initiator_flush_at(at);
-
+	kfb_ring_for_each(flush, after, &q->initiator->flushes, node) {
 		if (flush->only == (int)q->index)
 			flush->only = failover;
 	}
@@ -385,12 +365,9 @@ static void kfb_initiator_hand_over(struct kfb_initiator_queue *q, int failover)
 static void kfb_initiator_send_again(struct kfb_initiator_queue *q)
 {
 	struct kfb_initiator *i = q->initiator;
-	struct kfb_ring *after;
-	struct kfb_ring *at;
+	struct kfb_initiator_flush *flush, *after;
 
-	kfb_ring_for_each(at, after, &i->flushes) {
-		struct kfb_initiator_flush *flush = kfb_initiator_flush_at(at);
-
+	kfb_ring_for_each(flush, after, &i->flushes, node) {
 		if (!flush->is_of_write ||
 		    (flush->only >= 0 && flush->only != (int)q->index))
 			continue;

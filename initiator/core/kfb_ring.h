@@ -28,10 +28,14 @@ struct kfb_ring {
 	((type *)(void *)((char *)(member_at) -   \
 			  __builtin_offsetof(type, member)))
 
-/* Every place from the first on; the current one may be taken out meanwhile. */
-#define kfb_ring_for_each(at, after, head)                              \
-	for ((at) = (head)->next, (after) = (at)->next; (at) != (head); \
-	     (at) = (after), (after) = (at)->next)
+/* What has a ring's @member as its place from the first on; @at may be taken out. */
+#define kfb_ring_entry(place, at, member) \
+	kfb_container_of(place, __typeof__(*(at)), member)
+#define kfb_ring_for_each(at, after, head, member)                   \
+	for ((at) = kfb_ring_entry((head)->next, at, member),        \
+	    (after) = kfb_ring_entry((at)->member.next, at, member); \
+	     &(at)->member != (head); (at) = (after),                \
+	    (after) = kfb_ring_entry((at)->member.next, at, member))
 
 static inline void kfb_ring_init(struct kfb_ring *ring)
 {

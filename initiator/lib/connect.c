@@ -190,10 +190,9 @@ static int register_control(struct kfbrick *k)
 	if (rc)
 		return kfbl_fail(
 			k, rc,
-			"cannot register %llu bytes of copies for %s: "
+			"cannot register %" PRIu64 " bytes of copies for %s: "
 			"%s; is LimitMEMLOCK (ulimit -l) large enough?",
-			(unsigned long long)k->retain.want_bytes, k->url.text,
-			strerror(-rc));
+			k->retain.want_bytes, k->url.text, strerror(-rc));
 	return 0;
 }
 

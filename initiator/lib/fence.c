@@ -31,48 +31,46 @@ static int no_name(struct kfbrick *k, const char *what)
 }
 
 /* The statuses mean something else here than where blocks are concerned. */
-static int tell_refusal(struct kfbrick *k, const struct kfb_outcome *outcome,
+static int call_fencing(struct kfbrick *k, const struct kfb_request *req,
 			const char *what, const char *client)
 {
-	switch (outcome->error) {
+	struct kfb_outcome outcome;
+	int rc = kfbl_call(k, req, &outcome);
+	const char *text;
+
+	if (rc || !outcome.error)
+		return rc;
+	switch (outcome.error) {
 	case -EACCES:
-		return kfbl_fail(k, -EACCES,
-				 "%s at %s: this client has not the role "
-				 "fencer in the brick's settings",
-				 what, k->url.text);
+		text = "this client has not the role fencer in the brick's "
+		       "settings";
+		break;
 	case -ENOENT:
 		return kfbl_fail(k, -ENOENT,
 				 "%s at %s: the brick knows no client %s", what,
 				 k->url.text, client);
 	case -EINVAL:
-		return kfbl_fail(k, -EINVAL,
-				 "%s at %s: a client does not fence itself",
-				 what, k->url.text);
+		text = "a client does not fence itself";
+		break;
 	case -EIO:
-		return kfbl_fail(k, -EIO,
-				 "%s at %s: the brick could not make this "
-				 "durable: until it is asked again and "
-				 "succeeds, a restart may do it or undo it",
-				 what, k->url.text);
+		text = KFBL_NOT_DURABLE;
+		break;
 	default:
-		return kfbl_refused(k, outcome, "%s %s", what, client);
+		return kfbl_refused(k, &outcome, "%s %s", what, client);
 	}
+	return kfbl_fail(k, outcome.error, "%s at %s: %s", what, k->url.text,
+			 text);
 }
 
 static int send_fence(struct kfbrick *k, const char *client, __u8 what)
 {
 	const char *word = what == KFB_FENCE_EVICT ? "fence" : "admit";
 	struct kfb_request req = { .op = KFB_OP_FENCE };
-	struct kfb_outcome outcome;
-	int rc;
 
 	req.u.fence.what = what;
 	if (!take_name(client, 1, req.u.fence.name, &req.u.fence.name_len))
 		return no_name(k, word);
-	rc = kfbl_call(k, &req, &outcome);
-	if (!rc && outcome.error)
-		rc = tell_refusal(k, &outcome, word, client);
-	return rc;
+	return call_fencing(k, &req, word, client);
 }
 
 int kfbrick_fence(struct kfbrick *k, const char *client)
@@ -91,7 +89,6 @@ static int ask_client(struct kfbrick *k, const char *name, __u8 which,
 	const struct kfb_client_reply *reply = &k->call_reply.u.client;
 	struct kfb_request req = { .op = KFB_OP_CLIENT };
 	struct kfbrick_client full = { .size = client->size };
-	struct kfb_outcome outcome;
 	int order, rc;
 
 	if (client->size < sizeof(full))
@@ -102,9 +99,7 @@ static int ask_client(struct kfbrick *k, const char *name, __u8 which,
 	if (!take_name(name, which == KFB_CLIENT_NAMED, req.u.client.name,
 		       &req.u.client.name_len))
 		return no_name(k, "client");
-	rc = kfbl_call(k, &req, &outcome);
-	if (!rc && outcome.error)
-		rc = tell_refusal(k, &outcome, "client", name);
+	rc = call_fencing(k, &req, "client", name);
 	if (rc)
 		return rc;
 	/* An answer about another client would make a fence of a wrong one look right. */

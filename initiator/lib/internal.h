@@ -14,6 +14,7 @@
 #ifndef KFBRICK_INTERNAL_H
 #define KFBRICK_INTERNAL_H
 
+#include <inttypes.h>
 #include <rdma/fabric.h>
 #include <rdma/fi_domain.h>
 #include <rdma/fi_endpoint.h>
@@ -55,6 +56,17 @@
 
 /* Registrations of the caller's memory. */
 #define KFBL_MEMORIES_MAX 1024
+
+/* Ranges in words: an address, and how many blocks, or bytes. */
+#define KFBL_BLOCKS "0x%" PRIx64 "+%" PRIu64
+#define KFBL_BYTES  "0x%" PRIx64 "+%zu"
+/* What KFBL_BLOCKS takes of a struct kfb_range. */
+#define KFBL_RANGE(range) (uint64_t)(range).va, (uint64_t)(range).n_blocks
+
+/* A setting of the brick is in doubt. */
+#define KFBL_NOT_DURABLE                                                  \
+	"the brick could not make this durable: until it is asked again " \
+	"and succeeds, a restart may do it or undo it"
 
 struct stcp_ep_ops;
 
@@ -253,6 +265,7 @@ struct kfbrick {
 	struct kfb_reply call_reply; /* of the call somebody waits for */
 
 	struct kfbl_op *ops;
+	uint32_t n_ops;
 	uint32_t n_active; /* ops neither free nor done */
 	struct kfbl_ops free_ops;
 	struct kfbl_ops free_internal;
@@ -422,13 +435,12 @@ bool kfbl_progress(struct kfbrick *k);
 bool kfbl_wait(struct kfbrick *k, uint64_t until_ms);
 /* Make the descriptors tell of the next event; false: there is one already. */
 bool kfbl_arm(struct kfbrick *k);
-/* The descriptor of the caller's event loop hears of a queue, or no more. */
 /*
  * Something cannot be posted: the connection has ended. It is lost when what
  * had come before is read, in the next round of progress: that may say why.
  */
 void kfbl_queue_failed(struct kfbl_queue *q, const char *what, ssize_t rc);
-
+/* The descriptor of the caller's event loop hears of a queue, or no more. */
 void kfbl_watch(struct kfbrick *k, struct kfbl_queue *q);
 void kfbl_unwatch(struct kfbrick *k);
 

@@ -20,9 +20,9 @@
 
 int kfbl_io_init(struct kfbrick *k)
 {
-	uint32_t n = k->queue_depth + KFBL_OPS_INTERNAL;
 	uint32_t i;
 
+	k->n_ops = k->queue_depth + KFBL_OPS_INTERNAL;
 	kfb_bucket_init(&k->rate, &kfb_rate_none, KFB_RATE_BURST_MS,
 			kfbl_now_ms());
 	STAILQ_INIT(&k->free_ops);
@@ -30,11 +30,11 @@ int kfbl_io_init(struct kfbrick *k)
 	STAILQ_INIT(&k->unposted);
 	STAILQ_INIT(&k->done);
 	TAILQ_INIT(&k->free_pieces);
-	k->ops = calloc(n, sizeof(*k->ops));
+	k->ops = calloc(k->n_ops, sizeof(*k->ops));
 	k->piece_ctx = calloc(k->queue_depth, sizeof(*k->piece_ctx));
 	if (!k->ops || !k->piece_ctx)
 		return -ENOMEM;
-	for (i = 0; i < n; i++) {
+	for (i = 0; i < k->n_ops; i++) {
 		k->ops[i].internal = i >= k->queue_depth;
 		kfbl_op_put(k, &k->ops[i]);
 	}
@@ -367,7 +367,6 @@ void kfbl_piece_done(struct kfbrick *k, struct kfbl_queue *q,
 void kfbl_io_lost(struct kfbrick *k, struct kfbl_queue *q)
 {
 	struct kfbl_ctx *ctx;
-	uint32_t n = k->queue_depth + KFBL_OPS_INTERNAL;
 	uint32_t i;
 
 	/* Each loss counts once for an op, however many pieces it had there. */
@@ -377,7 +376,7 @@ void kfbl_io_lost(struct kfbrick *k, struct kfbl_queue *q)
 		ctx->op->died = true;
 		ctx->len += ctx->rest;
 	}
-	for (i = 0; i < n; i++) {
+	for (i = 0; i < k->n_ops; i++) {
 		struct kfbl_op *op = &k->ops[i];
 
 		if (op->died && ++op->losses == KFBL_OP_LOSSES_MAX &&
@@ -391,7 +390,6 @@ void kfbl_io_lost(struct kfbrick *k, struct kfbl_queue *q)
 /* Context: no endpoint is open. */
 void kfbl_io_end(struct kfbrick *k, int error)
 {
-	uint32_t n = k->queue_depth + KFBL_OPS_INTERNAL;
 	uint32_t i;
 
 	STAILQ_INIT(&k->unposted);
@@ -399,7 +397,7 @@ void kfbl_io_end(struct kfbrick *k, int error)
 		TAILQ_CONCAT(&k->free_pieces, &k->queues[i].in_flight, link);
 		TAILQ_CONCAT(&k->free_pieces, &k->queues[i].again, link);
 	}
-	for (i = 0; k->ops && i < n; i++) {
+	for (i = 0; k->ops && i < k->n_ops; i++) {
 		struct kfbl_op *op = &k->ops[i];
 
 		/* Those who wait for a flush are the core's to tell. */
@@ -435,11 +433,10 @@ void kfbl_post(struct kfbrick *k, struct kfbl_op *op, enum kfbl_op_kind kind,
 
 bool kfbl_io_uses_range(const struct kfbrick *k, const struct kfb_range *range)
 {
-	uint32_t n = k->queue_depth + KFBL_OPS_INTERNAL;
 	uint64_t last = range->va + ((range->n_blocks << KFB_BLOCK_SHIFT) - 1);
 	uint32_t i;
 
-	for (i = 0; i < n; i++) {
+	for (i = 0; i < k->n_ops; i++) {
 		const struct kfbl_op *op = &k->ops[i];
 
 		if (op->state == KFBL_OP_ACTIVE && op->kind != KFBL_OP_FLUSH &&
@@ -452,10 +449,9 @@ bool kfbl_io_uses_range(const struct kfbrick *k, const struct kfb_range *range)
 bool kfbl_io_uses_memory(const struct kfbrick *k, const uint8_t *addr,
 			 size_t len)
 {
-	uint32_t n = k->queue_depth + KFBL_OPS_INTERNAL;
 	uint32_t i;
 
-	for (i = 0; i < n; i++) {
+	for (i = 0; i < k->n_ops; i++) {
 		const struct kfbl_op *op = &k->ops[i];
 
 		if (op->state == KFBL_OP_ACTIVE && op->kind != KFBL_OP_FLUSH &&
@@ -476,33 +472,33 @@ int kfbl_io_check(struct kfbrick *k, uint64_t va, size_t len, bool write)
 		rc = kfbl_mapping_covers(k, va, len, write);
 	mapping = rc == -ENXIO ? kfbl_mapping_find(k, va) : NULL;
 	if (mapping && mapping->error)
-		return kfbl_fail(
-			k, mapping->error,
-			"0x%llx+%zu at %s: the mapping did not outlive "
-			"a loss of the connection: %s; unmap it, and "
-			"see what the blocks hold before you write",
-			(unsigned long long)va, len, k->url.text,
-			mapping->error == -ESTALE
-				? "the blocks have changed hands"
-				: strerror(-mapping->error));
+		return kfbl_fail(k, mapping->error,
+				 KFBL_BYTES
+				 " at %s: the mapping did not outlive "
+				 "a loss of the connection: %s; unmap it, and "
+				 "see what the blocks hold before you write",
+				 va, len, k->url.text,
+				 mapping->error == -ESTALE
+					 ? "the blocks have changed hands"
+					 : strerror(-mapping->error));
 	switch (rc) {
 	case 0:
 		return 0;
 	case -ENXIO:
 		return kfbl_fail(k, rc,
-				 "0x%llx+%zu at %s: not mapped by this "
-				 "connection: map it first",
-				 (unsigned long long)va, len, k->url.text);
+				 KFBL_BYTES " at %s: not mapped by this "
+					    "connection: map it first",
+				 va, len, k->url.text);
 	case -EACCES:
 		return kfbl_fail(k, rc,
-				 "0x%llx+%zu at %s: mapped read-only: map it "
-				 "RW to write",
-				 (unsigned long long)va, len, k->url.text);
+				 KFBL_BYTES " at %s: mapped read-only: map it "
+					    "RW to write",
+				 va, len, k->url.text);
 	default:
 		return kfbl_fail(k, rc,
-				 "0x%llx+%zu: no bytes, or past the end of the "
-				 "address space",
-				 (unsigned long long)va, len);
+				 KFBL_BYTES ": no bytes, or past the end of "
+					    "the address space",
+				 va, len);
 	}
 }
 

@@ -75,11 +75,10 @@ static int take_page(struct kfbrick *k, struct kfbrick_mapping *mapping,
 		mapping->id = reply->mapping_id;
 	if (kfb_blockmap_take_page(reply, mapping->id, rest))
 		return kfbl_fail(k, -EPROTO,
-				 "map 0x%llx+%llu at %s: the brick returned "
+				 "map " KFBL_BLOCKS
+				 " at %s: the brick returned "
 				 "handles for something else",
-				 (unsigned long long)mapping->range.va,
-				 (unsigned long long)mapping->range.n_blocks,
-				 k->url.text);
+				 KFBL_RANGE(mapping->range), k->url.text);
 	rc = kfbl_map_room(k, reply->n_handles);
 	if (!rc)
 		rc = kfbl_keep_handles(mapping, reply->handles,
@@ -137,8 +136,8 @@ static int call_unmap(struct kfbrick *k, uint64_t id)
 	req.u.unmap.mapping_id = id;
 	rc = kfbl_call(k, &req, &outcome);
 	if (!rc && outcome.error)
-		rc = kfbl_refused(k, &outcome, "unmap of mapping %016llx",
-				  (unsigned long long)id);
+		rc = kfbl_refused(k, &outcome, "unmap of mapping %016" PRIx64,
+				  id);
 	return rc;
 }
 
@@ -181,10 +180,8 @@ static int map_pages(struct kfbrick *k, struct kfbrick_mapping *mapping,
 		rc = mapping->id ? kfbl_call(k, &req, &outcome)
 				 : first_page(k, &req, &outcome);
 		if (!rc && outcome.error)
-			rc = kfbl_refused(
-				k, &outcome, "map 0x%llx+%llu",
-				(unsigned long long)mapping->range.va,
-				(unsigned long long)mapping->range.n_blocks);
+			rc = kfbl_refused(k, &outcome, "map " KFBL_BLOCKS,
+					  KFBL_RANGE(mapping->range));
 		if (!rc && !*session_id)
 			*session_id = k->core.client.session_id;
 		if (!rc)
@@ -248,10 +245,10 @@ int kfbrick_map(struct kfbrick *k, uint64_t va, uint64_t n_blocks,
 	/* An illegal range is the brick's to refuse; it overlaps nothing. */
 	if (!kfb_range_check(va, n_blocks) && is_mapped_here(k, &range))
 		return kfbl_fail(k, -EBUSY,
-				 "map 0x%llx+%llu at %s: this connection has "
+				 "map " KFBL_BLOCKS
+				 " at %s: this connection has "
 				 "mapped some of it already: unmap that first",
-				 (unsigned long long)va,
-				 (unsigned long long)n_blocks, k->url.text);
+				 va, n_blocks, k->url.text);
 	mapping = calloc(1, sizeof(*mapping));
 	if (!mapping)
 		return kfbl_fail(k, -ENOMEM, "map: no memory");
@@ -278,10 +275,9 @@ static int end_mapping(struct kfbrick *k, struct kfbrick_mapping *mapping)
 		return rc;
 	if (mapping->error)
 		return kfbl_fail(k, mapping->error,
-				 "unmap 0x%llx+%llu: the mapping did not "
+				 "unmap " KFBL_BLOCKS ": the mapping did not "
 				 "outlive a loss of the connection",
-				 (unsigned long long)mapping->range.va,
-				 (unsigned long long)mapping->range.n_blocks);
+				 KFBL_RANGE(mapping->range));
 	/* A new session must not make it again. */
 	LIST_REMOVE(mapping, link);
 	session_id = k->core.client.session_id;
@@ -323,10 +319,9 @@ int kfbrick_unmap(struct kfbrick *k, struct kfbrick_mapping *mapping)
 
 	if (kfbl_io_uses_range(k, &mapping->range))
 		return kfbl_fail(k, -EBUSY,
-				 "unmap 0x%llx+%llu: operations are in flight: "
-				 "collect their completions first",
-				 (unsigned long long)mapping->range.va,
-				 (unsigned long long)mapping->range.n_blocks);
+				 "unmap " KFBL_BLOCKS ": operations are in "
+				 "flight: collect their completions first",
+				 KFBL_RANGE(mapping->range));
 	/* Afterwards there is nothing left to flush through. */
 	if (!kfbl_is_over(k) && k->core.flush_mode != KFB_FLUSH_NONE &&
 	    kfbl_flush_is_dirty_in(k, mapping->range.va, len))
@@ -362,10 +357,11 @@ int kfbrick_unmap_id(struct kfbrick *k, uint64_t mapping_id)
 	LIST_FOREACH(mapping, &k->mappings, link)
 	{
 		if (mapping->id == mapping_id)
-			return kfbl_fail(k, -EBUSY,
-					 "mapping %016llx is this connection's "
-					 "own: unmap it by its mapping",
-					 (unsigned long long)mapping_id);
+			return kfbl_fail(
+				k, -EBUSY,
+				"mapping %016" PRIx64 " is this "
+				"connection's own: unmap it by its mapping",
+				mapping_id);
 	}
 	return call_unmap(k, mapping_id);
 }

@@ -134,13 +134,14 @@ static bool drain_cq(struct kfbrick *k, struct kfbl_queue *q)
 		any |= n > 0;
 	} while (n == CQ_BATCH && !kfb_initiator_is_lost(&q->core));
 
-	if (n == -FI_EAVAIL && !kfb_initiator_is_lost(&q->core))
-		completion_failed(k, q);
-	else if (n < 0 && n != -FI_EAGAIN && n != -FI_EAVAIL &&
-		 !kfb_initiator_is_lost(&q->core))
-		kfb_initiator_lost(&q->core, -ECONNRESET,
-				   "the completion queue failed",
-				   fi_strerror((int)-n));
+	if (n < 0 && n != -FI_EAGAIN && !kfb_initiator_is_lost(&q->core)) {
+		if (n == -FI_EAVAIL)
+			completion_failed(k, q);
+		else
+			kfb_initiator_lost(&q->core, -ECONNRESET,
+					   "the completion queue failed",
+					   fi_strerror((int)-n));
+	}
 	return any || kfb_initiator_is_lost(&q->core);
 }
 

@@ -10,16 +10,22 @@
 #include "internal.h"
 #include "kfb_err.h"
 
+/* A call whose refusal needs no more words than what was asked for. */
+static int call_plainly(struct kfbrick *k, const struct kfb_request *req,
+			const char *what)
+{
+	struct kfb_outcome outcome;
+	int rc = kfbl_call(k, req, &outcome);
+
+	return !rc && outcome.error ? kfbl_refused(k, &outcome, "%s", what)
+				    : rc;
+}
+
 int kfbrick_ping(struct kfbrick *k)
 {
 	struct kfb_request req = { .op = KFB_OP_PING };
-	struct kfb_outcome outcome;
-	int rc;
 
-	rc = kfbl_call(k, &req, &outcome);
-	if (!rc && outcome.error)
-		rc = kfbl_refused(k, &outcome, "ping");
-	return rc;
+	return call_plainly(k, &req, "ping");
 }
 
 /* How many blocks of a range are allocated; a negative errno. */
@@ -66,34 +72,29 @@ static int refused_range(struct kfbrick *k, uint16_t op, uint64_t va,
 	if (is_full && !kfbrick_get_quota(k, &quota, &used) &&
 	    (used > quota || n_blocks > quota - used))
 		return kfbl_fail(k, outcome->error,
-				 "alloc 0x%llx+%llu at %s: quota of client %s: "
-				 "%llu of %llu blocks are in use, %llu were "
-				 "asked for; free some, or ask the brick's "
-				 "administrator for a larger quota",
-				 (unsigned long long)va,
-				 (unsigned long long)n_blocks, k->url.text,
+				 "alloc " KFBL_BLOCKS
+				 " at %s: quota of client %s: %" PRIu64
+				 " of %" PRIu64 " blocks are in use, %" PRIu64
+				 " were asked for; free some, or ask the "
+				 "brick's administrator for a larger quota",
+				 va, n_blocks, k->url.text,
 				 k->client_name ? k->client_name : "(none)",
-				 (unsigned long long)used,
-				 (unsigned long long)quota,
-				 (unsigned long long)n_blocks);
+				 used, quota, n_blocks);
 	n_free = is_full && !kfbrick_get_info(k, &info)
 			 ? info.slots_free + info.slow_free
 			 : UINT64_MAX;
 	if (n_blocks > n_free)
 		return kfbl_fail(k, outcome->error,
-				 "alloc 0x%llx+%llu at %s: %s: %llu blocks "
-				 "were asked for, %llu are free; free some, or "
-				 "ask the brick's administrator to make its "
-				 "store larger",
-				 (unsigned long long)va,
-				 (unsigned long long)n_blocks, k->url.text,
-				 kfb_status_text(outcome->status),
-				 (unsigned long long)n_blocks,
-				 (unsigned long long)n_free);
-	return kfbl_refused(k, outcome, "%s 0x%llx+%llu",
-			    op == KFB_OP_ALLOC ? "alloc" : "free",
-			    (unsigned long long)va,
-			    (unsigned long long)n_blocks);
+				 "alloc " KFBL_BLOCKS " at %s: %s: %" PRIu64
+				 " blocks were asked for, %" PRIu64
+				 " are free; free some, or ask the brick's "
+				 "administrator to make its store larger",
+				 va, n_blocks, k->url.text,
+				 kfb_status_text(outcome->status), n_blocks,
+				 n_free);
+	return kfbl_refused(k, outcome, "%s " KFBL_BLOCKS,
+			    op == KFB_OP_ALLOC ? "alloc" : "free", va,
+			    n_blocks);
 }
 
 static int send_range(struct kfbrick *k, uint16_t op, uint64_t va,
@@ -116,10 +117,10 @@ static int tell_unknown(struct kfbrick *k, const char *name, uint64_t va,
 			uint64_t n_blocks, const char *what)
 {
 	return kfbl_fail(k, -ECONNRESET,
-			 "%s 0x%llx+%llu at %s: the brick was lost before it "
+			 "%s " KFBL_BLOCKS
+			 " at %s: the brick was lost before it "
 			 "answered, and now %s: look with list",
-			 name, (unsigned long long)va,
-			 (unsigned long long)n_blocks, k->url.text, what);
+			 name, va, n_blocks, k->url.text, what);
 }
 
 /*
@@ -276,7 +277,6 @@ static void info_from_wire(const struct kfb_info *from, struct kfbrick_info *to)
 int kfbrick_get_info(struct kfbrick *k, struct kfbrick_info *info)
 {
 	struct kfb_request req = { .op = KFB_OP_INFO };
-	struct kfb_outcome outcome;
 	struct kfbrick_info full;
 	int rc;
 
@@ -284,9 +284,7 @@ int kfbrick_get_info(struct kfbrick *k, struct kfbrick_info *info)
 		return kfbl_fail(k, -EINVAL,
 				 "info: size must be "
 				 "sizeof(struct kfbrick_info)");
-	rc = kfbl_call(k, &req, &outcome);
-	if (!rc && outcome.error)
-		rc = kfbl_refused(k, &outcome, "info");
+	rc = call_plainly(k, &req, "info");
 	if (rc)
 		return rc;
 	info_from_wire(&k->call_reply.u.info, &full);
@@ -300,13 +298,10 @@ int kfbrick_get_quota(struct kfbrick *k, uint64_t *quota_blocks,
 {
 	const struct kfb_info *info = &k->call_reply.u.info;
 	struct kfb_request req = { .op = KFB_OP_INFO };
-	struct kfb_outcome outcome;
 	bool has_quota;
 	int rc;
 
-	rc = kfbl_call(k, &req, &outcome);
-	if (!rc && outcome.error)
-		rc = kfbl_refused(k, &outcome, "quota");
+	rc = call_plainly(k, &req, "quota");
 	if (rc)
 		return rc;
 	has_quota = info->flags & KFB_INFO_QUOTA;
@@ -333,7 +328,6 @@ int kfbrick_list(struct kfbrick *k, unsigned int what, uint64_t *cursor,
 {
 	struct kfb_request req = { .op = KFB_OP_LIST };
 	const struct kfb_list_reply *reply = &k->call_reply.u.list;
-	struct kfb_outcome outcome;
 	uint32_t i;
 	int rc;
 
@@ -346,11 +340,9 @@ int kfbrick_list(struct kfbrick *k, unsigned int what, uint64_t *cursor,
 	req.u.list.what = what;
 	req.u.list.max_extents = (uint32_t)max;
 	req.u.list.cursor = *cursor;
-	rc = kfbl_call(k, &req, &outcome);
+	rc = call_plainly(k, &req, "list");
 	if (rc)
 		return rc;
-	if (outcome.error)
-		return kfbl_refused(k, &outcome, "list");
 	if (kfb_list_check(&req.u.list, reply))
 		return kfbl_fail(k, -EPROTO,
 				 "list at %s: the brick returned another page "

@@ -14,50 +14,45 @@ _Static_assert(KFBRICK_RESERVED_EXCLUSIVE_ACCESS_ALL_REGS == KFB_RESERVED_LAST,
 	       "one numbering");
 
 /* The statuses mean something else here than where blocks are mapped. */
-static int tell_conflict(struct kfbrick *k, const struct kfb_outcome *outcome)
+static const char *conflict_text(int error)
 {
-	const char *url = k->url.text;
-
-	switch (outcome->error) {
+	switch (error) {
 	case -EBADE:
-		return kfbl_fail(k, -EBADE,
-				 "reserve at %s: reservation conflict: this "
-				 "client has not registered that key, another "
-				 "one holds the reservation, or nobody has the "
-				 "key that is to be preempted",
-				 url);
+		return "reservation conflict: this client has not registered "
+		       "that key, another one holds the reservation, or nobody "
+		       "has the key that is to be preempted";
 	case -EINVAL:
-		return kfbl_fail(k, -EINVAL,
-				 "reserve at %s: the range is none, another "
-				 "type is reserved than is to be released, or "
-				 "no key is named to be preempted",
-				 url);
+		return "the range is none, another type is reserved than is to "
+		       "be released, or no key is named to be preempted";
 	case -EACCES:
-		return kfbl_fail(k, -EACCES,
-				 "reserve at %s: the range is outside this "
-				 "client's grants, or the client has no name",
-				 url);
+		return "the range is outside this client's grants, or the "
+		       "client has no name";
 	case -EEXIST:
-		return kfbl_fail(k, -EEXIST,
-				 "reserve at %s: blocks of the range belong to "
-				 "registrations of a range that begins at "
-				 "another address",
-				 url);
+		return "blocks of the range belong to registrations of a range "
+		       "that begins at another address";
 	case -EOPNOTSUPP:
-		return kfbl_fail(k, -EOPNOTSUPP,
-				 "reserve at %s: the brick keeps no persistent "
-				 "reservations: it is older, or its settings "
-				 "name no file for them",
-				 url);
+		return "the brick keeps no persistent reservations: it is "
+		       "older, or its settings name no file for them";
 	case -EIO:
-		return kfbl_fail(k, -EIO,
-				 "reserve at %s: the brick could not make this "
-				 "durable: until it is asked again and "
-				 "succeeds, a restart may do it or undo it",
-				 url);
+		return KFBL_NOT_DURABLE;
 	default:
-		return kfbl_refused(k, outcome, "reserve");
+		return NULL;
 	}
+}
+
+static int call_reserving(struct kfbrick *k, const struct kfb_request *req)
+{
+	struct kfb_outcome outcome;
+	int rc = kfbl_call(k, req, &outcome);
+	const char *text;
+
+	if (rc || !outcome.error)
+		return rc;
+	text = conflict_text(outcome.error);
+	if (!text)
+		return kfbl_refused(k, &outcome, "reserve");
+	return kfbl_fail(k, outcome.error, "reserve at %s: %s", k->url.text,
+			 text);
 }
 
 static bool is_sound(const struct kfbrick_reserve *want)
@@ -81,8 +76,6 @@ static bool is_sound(const struct kfbrick_reserve *want)
 int kfbrick_reserve(struct kfbrick *k, const struct kfbrick_reserve *want)
 {
 	struct kfb_request req = { .op = KFB_OP_RESERVE };
-	struct kfb_outcome outcome;
-	int rc;
 
 	if (want->size < sizeof(*want))
 		return kfbl_fail(k, -EINVAL,
@@ -101,10 +94,7 @@ int kfbrick_reserve(struct kfbrick *k, const struct kfbrick_reserve *want)
 		/* There is no other one. */
 		.flags = want->flags ? KFB_RESERVE_IGNORE_KEY : 0,
 	};
-	rc = kfbl_call(k, &req, &outcome);
-	if (!rc && outcome.error)
-		rc = tell_conflict(k, &outcome);
-	return rc;
+	return call_reserving(k, &req);
 }
 
 int kfbrick_get_reservation(struct kfbrick *k, uint64_t va, uint64_t n_blocks,
@@ -114,16 +104,13 @@ int kfbrick_get_reservation(struct kfbrick *k, uint64_t va, uint64_t n_blocks,
 	struct kfb_request req = { .op = KFB_OP_RESERVATION,
 				   .u.range = { va, n_blocks } };
 	struct kfbrick_reservation full = { .size = reservation->size };
-	struct kfb_outcome outcome;
 	int rc;
 
 	if (reservation->size < sizeof(full))
 		return kfbl_fail(k, -EINVAL,
 				 "reservation: size must be "
 				 "sizeof(struct kfbrick_reservation)");
-	rc = kfbl_call(k, &req, &outcome);
-	if (!rc && outcome.error)
-		rc = tell_conflict(k, &outcome);
+	rc = call_reserving(k, &req);
 	if (rc)
 		return rc;
 	full.n_blocks = reply->n_blocks;

@@ -28,7 +28,6 @@ static int wait_op(struct kfbrick *k, struct kfbl_op *op, uint64_t timeout_ms)
 			moved = k->moved_bytes;
 			until_ms = kfbl_now_ms() + timeout_ms;
 		}
-
 		if (op->state != KFBL_OP_ACTIVE || (any && !k->is_settled))
 			continue;
 		if (!kfbl_is_live(k)) {
@@ -48,28 +47,27 @@ static int describe_failure(struct kfbrick *k, int error, const char *what,
 			    uint64_t va, size_t len)
 {
 	if (error == -EACCES)
-		return kfbl_fail(k, error,
-				 "%s 0x%llx+%zu at %s: the brick refused the "
-				 "key: the mapping was taken back; connect and "
-				 "map again",
-				 what, (unsigned long long)va, len,
-				 k->url.text);
+		return kfbl_fail(
+			k, error,
+			"%s " KFBL_BYTES
+			" at %s: the brick refused the key: the "
+			"mapping was taken back; connect and map again",
+			what, va, len, k->url.text);
 	if (error == -ECONNABORTED)
 		return kfbl_fail(k, error,
-				 "%s 0x%llx+%zu at %s: %d connections died "
+				 "%s " KFBL_BYTES " at %s: %d connections died "
 				 "with it in flight: it may be what kills them",
-				 what, (unsigned long long)va, len, k->url.text,
+				 what, va, len, k->url.text,
 				 KFBL_OP_LOSSES_MAX);
 	if (kfbl_is_over(k))
 		return kfbl_fail(k, error,
-				 "%s 0x%llx+%zu at %s: the connection was "
-				 "lost: %s; the outcome is unknown: connect "
-				 "again and repeat it",
-				 what, (unsigned long long)va, len, k->url.text,
-				 kfbl_why(k));
-	return kfbl_fail(k, error, "%s 0x%llx+%zu at %s: %s", what,
-			 (unsigned long long)va, len, k->url.text,
-			 strerror(-error));
+				 "%s " KFBL_BYTES
+				 " at %s: the connection was lost: %s; the "
+				 "outcome is unknown: connect again and repeat "
+				 "it",
+				 what, va, len, k->url.text, kfbl_why(k));
+	return kfbl_fail(k, error, "%s " KFBL_BYTES " at %s: %s", what, va, len,
+			 k->url.text, strerror(-error));
 }
 
 /* One run through all chunks of the bounce buffer, at most @len bytes. */

@@ -4,9 +4,9 @@
  * neither overrun nor fail for want of memory; endpoints bound how many there
  * are.
  */
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #include "impl.h"
 
@@ -66,9 +66,8 @@ static void resume_stalled(struct stcp_cq *cq)
 	pthread_mutex_unlock(&cq->eps_lock);
 }
 
-static ssize_t take_entries(struct fid_cq *fid, void *buf, size_t count)
+static ssize_t take_entries(struct stcp_cq *cq, void *buf, size_t count)
 {
-	struct stcp_cq *cq = stcp_container_of(fid, struct stcp_cq, fid);
 	size_t bytes = entry_bytes[cq->format];
 	struct stcp_op *op;
 	uint8_t *to = buf;
@@ -108,7 +107,7 @@ static ssize_t cq_read(struct fid_cq *fid, void *buf, size_t count)
 
 	if (stcp_is_inherited(cq->domain->fabric))
 		return -FI_EOPBADSTATE;
-	n = take_entries(fid, buf, count);
+	n = take_entries(cq, buf, count);
 	if (n != -FI_EAGAIN || !cq->domain->manual)
 		return n;
 	/* Look at the sockets whose completions come here. */
@@ -116,7 +115,7 @@ static ssize_t cq_read(struct fid_cq *fid, void *buf, size_t count)
 	LIST_FOREACH(seat, &cq->eps, link)
 	stcp_ep_look(seat->ep);
 	pthread_mutex_unlock(&cq->eps_lock);
-	return take_entries(fid, buf, count);
+	return take_entries(cq, buf, count);
 }
 
 static ssize_t cq_readfrom(struct fid_cq *fid, void *buf, size_t count,
@@ -171,7 +170,8 @@ static int begin_wait(struct stcp_cq *cq)
 	int rc = -FI_EAGAIN;
 
 	pthread_mutex_lock(&cq->lock);
-	if (stcp_wait_was_interrupted(&cq->wait)) {
+	if (cq->interrupted) {
+		cq->interrupted = false;
 		rc = -FI_EINTR;
 	} else if (STAILQ_EMPTY(&cq->done) && !is_stalled_for_nothing(cq)) {
 		stcp_wait_arm(&cq->wait);
@@ -185,29 +185,25 @@ static ssize_t cq_sread(struct fid_cq *fid, void *buf, size_t count,
 			const void *cond, int timeout)
 {
 	struct stcp_cq *cq = stcp_container_of(fid, struct stcp_cq, fid);
-	uint64_t until_ms =
-		stcp_now_ms() + (timeout > 0 ? (uint64_t)timeout : 0);
+	uint64_t until_ms = stcp_wait_until(timeout);
 	ssize_t n;
 	int rc;
 
 	for (;;) {
 		uint64_t now_ms = stcp_now_ms();
-		int left = timeout;
 
 		n = cq_read(fid, buf, count);
 		if (n != -FI_EAGAIN)
 			return n;
 		/* What a peer moves without an end is no reason to stay. */
-		if (timeout >= 0 && now_ms >= until_ms)
+		if (now_ms >= until_ms)
 			return -FI_EAGAIN;
 		rc = begin_wait(cq);
 		if (rc == -FI_EINTR)
 			return -FI_EAGAIN;
 		if (rc)
 			continue;
-		if (timeout >= 0)
-			left = (int)(until_ms - now_ms);
-		rc = stcp_wait_poll(&cq->wait, left);
+		rc = stcp_wait_poll(&cq->wait, now_ms, until_ms);
 		if (rc)
 			return rc;
 	}
@@ -230,7 +226,8 @@ static int cq_signal(struct fid_cq *fid)
 	if (stcp_is_inherited(cq->domain->fabric))
 		return -FI_EOPBADSTATE;
 	pthread_mutex_lock(&cq->lock);
-	stcp_wait_interrupt(&cq->wait);
+	cq->interrupted = true;
+	stcp_wait_signal(&cq->wait);
 	pthread_mutex_unlock(&cq->lock);
 	return 0;
 }
@@ -239,10 +236,8 @@ const char *stcp_copy_text(int prov_errno, char *buf, size_t len)
 {
 	const char *text = tcpw_violation_text((enum tcpw_violation)prov_errno);
 
-	if (buf && len) {
-		strncpy(buf, text, len - 1);
-		buf[len - 1] = '\0';
-	}
+	if (buf)
+		snprintf(buf, len, "%s", text);
 	return text;
 }
 

@@ -257,26 +257,22 @@ static ssize_t eq_sread(struct fid_eq *fid, uint32_t *kind, void *buf,
 			size_t len, int timeout, uint64_t flags)
 {
 	struct stcp_eq *eq = stcp_container_of(fid, struct stcp_eq, fid);
-	uint64_t until_ms =
-		stcp_now_ms() + (timeout > 0 ? (uint64_t)timeout : 0);
+	uint64_t until_ms = stcp_wait_until(timeout);
 	ssize_t n;
 	int rc;
 
 	for (;;) {
 		uint64_t now_ms = stcp_now_ms();
-		int left = timeout;
 
 		n = eq_read(fid, kind, buf, len, flags);
 		if (n != -FI_EAGAIN)
 			return n;
 		/* What a peer moves without an end is no reason to stay. */
-		if (timeout >= 0 && now_ms >= until_ms)
+		if (now_ms >= until_ms)
 			return -FI_EAGAIN;
 		if (stcp_eq_trywait(eq))
 			continue;
-		if (timeout >= 0)
-			left = (int)(until_ms - now_ms);
-		rc = stcp_wait_poll(&eq->wait, left);
+		rc = stcp_wait_poll(&eq->wait, now_ms, until_ms);
 		if (rc)
 			return rc;
 	}

@@ -1,18 +1,13 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /*
  * Whether hints can be met: what is asked for and not kept is refused by
- * fi_getinfo(), where programs look for another provider, and not later.
+ * fi_getinfo(), where programs look for another provider, and not later. Of an
+ * attribute that is a number no more can be had than there is.
  */
 #include <string.h>
 
 #include "impl.h"
 #include "stcp.h"
-
-/* More than there is cannot be had of an attribute that is a number. */
-static bool number_fits(size_t asked, size_t there_is)
-{
-	return asked <= there_is;
-}
 
 /* FI_COMMIT_COMPLETE is up to the peer: asked for with each operation. */
 #define TX_OP_FLAGS                                       \
@@ -57,19 +52,17 @@ static bool queues_are_met(const struct fi_tx_attr *tx,
 {
 	if (tx && ((tx->caps & ~STCP_CAPS) || (tx->op_flags & ~TX_OP_FLAGS) ||
 		   (tx->msg_order & ~STCP_ORDER) || tx->comp_order ||
-		   !class_is_met(tx->tclass) ||
-		   !number_fits(tx->size, STCP_QUEUE_MAX) ||
-		   !number_fits(tx->iov_limit, STCP_IOV_MAX) ||
-		   !number_fits(tx->inject_size, STCP_INJECT_BYTES) ||
-		   !number_fits(tx->rma_iov_limit, TCPW_SEGS_MAX)))
+		   !class_is_met(tx->tclass) || tx->size > STCP_QUEUE_MAX ||
+		   tx->iov_limit > STCP_IOV_MAX ||
+		   tx->inject_size > STCP_INJECT_BYTES ||
+		   tx->rma_iov_limit > TCPW_SEGS_MAX))
 		return false;
 	return !rx ||
 	       (!(rx->caps & ~STCP_CAPS) && !(rx->op_flags & ~RX_OP_FLAGS) &&
 		!(rx->msg_order & ~STCP_ORDER) &&
 		!(rx->comp_order & ~STCP_COMP_ORDER) &&
-		number_fits(rx->size, STCP_QUEUE_MAX) &&
-		number_fits(rx->iov_limit, STCP_IOV_MAX) &&
-		number_fits(rx->total_buffered_recv, 0));
+		rx->size <= STCP_QUEUE_MAX && rx->iov_limit <= STCP_IOV_MAX &&
+		!rx->total_buffered_recv);
 }
 
 static bool ep_is_met(const struct fi_ep_attr *ep)
@@ -84,14 +77,12 @@ static bool ep_is_met(const struct fi_ep_attr *ep)
 	if (ep->rx_ctx_cnt > 1 && ep->rx_ctx_cnt != FI_SHARED_CONTEXT)
 		return false;
 	/* FI_SHARED_CONTEXT is more than any number. */
-	return number_fits(ep->protocol_version, 0) &&
-	       number_fits(ep->tx_ctx_cnt, 1) &&
-	       number_fits(ep->auth_key_size, 0) &&
-	       number_fits(ep->msg_prefix_size, 0) &&
-	       number_fits(ep->max_msg_size, STCP_MSG_MAX) &&
-	       number_fits(ep->max_order_raw_size, STCP_MSG_MAX) &&
-	       number_fits(ep->max_order_waw_size, STCP_MSG_MAX) &&
-	       number_fits(ep->max_order_war_size, 0);
+	return !ep->protocol_version && ep->tx_ctx_cnt <= 1 &&
+	       !ep->auth_key_size && !ep->msg_prefix_size &&
+	       ep->max_msg_size <= STCP_MSG_MAX &&
+	       ep->max_order_raw_size <= STCP_MSG_MAX &&
+	       ep->max_order_waw_size <= STCP_MSG_MAX &&
+	       !ep->max_order_war_size;
 }
 
 /* Keys are the program's, addresses offsets: what was called scalable. */
@@ -109,19 +100,16 @@ static bool domain_is_met(uint32_t version, const struct fi_domain_attr *domain)
 	if (!domain)
 		return true;
 	return name_is_met(domain->name) && class_is_met(domain->tclass) &&
-	       number_fits(domain->auth_key_size, 0) &&
+	       !domain->auth_key_size &&
 	       mr_mode_is_met(version, domain->mr_mode) &&
 	       !(domain->caps & ~STCP_DOMAIN_CAPS) &&
-	       number_fits(domain->mr_key_size, sizeof(uint64_t)) &&
-	       number_fits(domain->cq_data_size, sizeof(uint64_t)) &&
-	       number_fits(domain->cntr_cnt, 0) &&
-	       number_fits(domain->max_ep_tx_ctx, 1) &&
-	       number_fits(domain->max_ep_rx_ctx, 1) &&
-	       number_fits(domain->max_ep_stx_ctx, 0) &&
-	       number_fits(domain->max_ep_srx_ctx, STCP_SRXS_MAX) &&
-	       number_fits(domain->mr_iov_limit, 1) &&
-	       number_fits(domain->mr_cnt, STCP_MRS_MAX) &&
-	       number_fits(domain->max_err_data, 0);
+	       domain->mr_key_size <= sizeof(uint64_t) &&
+	       domain->cq_data_size <= sizeof(uint64_t) && !domain->cntr_cnt &&
+	       domain->max_ep_tx_ctx <= 1 && domain->max_ep_rx_ctx <= 1 &&
+	       !domain->max_ep_stx_ctx &&
+	       domain->max_ep_srx_ctx <= STCP_SRXS_MAX &&
+	       domain->mr_iov_limit <= 1 && domain->mr_cnt <= STCP_MRS_MAX &&
+	       !domain->max_err_data;
 }
 
 bool stcp_is_granted(uint32_t version, const struct fi_info *hints)

@@ -72,7 +72,7 @@ struct stcp_shard;
 /* What a shard's epoll knows; ready() is called by its thread. */
 struct stcp_source {
 	void (*ready)(struct stcp_source *source, uint32_t events);
-	/* The deadline has passed; it is not set any more. */
+	/* The deadline has passed; it is not set any more. A listener has none. */
 	void (*late)(struct stcp_source *source);
 	struct stcp_shard *shard;
 	int fd;
@@ -88,7 +88,6 @@ struct stcp_source {
  * @ring_context: for it
  * @armed: its user may be asleep
  * @readable: @fd is
- * @interrupted: who sleeps, or is about to, is to return without anything
  */
 struct stcp_wait {
 	int fd;
@@ -97,7 +96,6 @@ struct stcp_wait {
 	void *ring_context;
 	bool armed;
 	bool readable;
-	bool interrupted;
 };
 
 enum stcp_kind {
@@ -180,6 +178,7 @@ struct stcp_cq_seat {
  * @eps: those it is bound to; one for both directions sits there once
  * @n_unbidden: completions that writes of peers have made and nobody has read
  * @stalled: somebody waits for one of these to be read
+ * @interrupted: who sleeps, or is about to, is to return without anything
  */
 struct stcp_cq {
 	struct fid_cq fid;
@@ -192,6 +191,7 @@ struct stcp_cq {
 	atomic_bool stalled;
 	pthread_mutex_t lock;
 	STAILQ_HEAD(, stcp_op) done;
+	bool interrupted;
 	struct stcp_wait wait;
 };
 
@@ -487,11 +487,11 @@ void stcp_wait_fini(struct stcp_wait *wait);
 /* All under the queue's lock. */
 void stcp_wait_signal(struct stcp_wait *wait);
 void stcp_wait_arm(struct stcp_wait *wait);
+/* When a sleep is over that begins now; timeout_ms < 0: never. */
+uint64_t stcp_wait_until(int timeout_ms);
 /* 0 when readable, -FI_EAGAIN when the time is over. */
-int stcp_wait_poll(const struct stcp_wait *wait, int timeout_ms);
-/* Wakes a sleeper without anything to read; true, once, when that was done. */
-void stcp_wait_interrupt(struct stcp_wait *wait);
-bool stcp_wait_was_interrupted(struct stcp_wait *wait);
+int stcp_wait_poll(const struct stcp_wait *wait, uint64_t now_ms,
+		   uint64_t until_ms);
 
 /* cq.c */
 int stcp_cq_open(struct fid_domain *domain, struct fi_cq_attr *attr,
@@ -651,7 +651,10 @@ static inline size_t stcp_iov_bytes(const struct iovec *iov, size_t n_iov)
 	return bytes;
 }
 
-struct stcp_op *stcp_receive_alloc(const struct fi_msg *msg);
+/* A receive with flags that it may have, of an object of this process; or -errno. */
+int stcp_receive_alloc(const struct stcp_domain *domain,
+		       const struct fi_msg *msg, uint64_t flags,
+		       struct stcp_op **out);
 /* Of endpoints and shared receives: all that they add is an array. */
 ssize_t stcp_recvv(struct fid_ep *fid, const struct iovec *iov, void **desc,
 		   size_t count, fi_addr_t src_addr, void *context);

@@ -91,8 +91,11 @@ static void apply_hints(struct fi_info *info, const struct fi_info *hints)
 {
 	const uint64_t rma =
 		FI_READ | FI_WRITE | FI_REMOTE_READ | FI_REMOTE_WRITE;
-	uint64_t caps = hints ? hints->caps : 0;
+	uint64_t caps;
 
+	if (!hints)
+		return;
+	caps = hints->caps;
 	/* A word without directions means all of its kind. */
 	if (caps & FI_MSG && !(caps & (FI_SEND | FI_RECV)))
 		caps |= FI_SEND | FI_RECV;
@@ -103,17 +106,16 @@ static void apply_hints(struct fi_info *info, const struct fi_info *hints)
 		info->tx_attr->caps &= info->caps;
 		info->rx_attr->caps &= info->caps;
 	}
-	if (hints && hints->tx_attr && hints->tx_attr->size)
+	if (hints->tx_attr && hints->tx_attr->size)
 		info->tx_attr->size = hints->tx_attr->size;
-	if (hints && hints->rx_attr && hints->rx_attr->size)
+	if (hints->rx_attr && hints->rx_attr->size)
 		info->rx_attr->size = hints->rx_attr->size;
-	if (hints && hints->tx_attr)
+	if (hints->tx_attr)
 		info->tx_attr->op_flags = hints->tx_attr->op_flags;
-	if (hints && hints->ep_attr &&
-	    hints->ep_attr->rx_ctx_cnt == FI_SHARED_CONTEXT)
-		info->ep_attr->rx_ctx_cnt = FI_SHARED_CONTEXT;
-	if (hints && hints->rx_attr)
+	if (hints->rx_attr)
 		info->rx_attr->op_flags = hints->rx_attr->op_flags;
+	if (hints->ep_attr && hints->ep_attr->rx_ctx_cnt == FI_SHARED_CONTEXT)
+		info->ep_attr->rx_ctx_cnt = FI_SHARED_CONTEXT;
 }
 
 int stcp_set_addr(void **to, size_t *len, const void *addr, size_t addrlen)

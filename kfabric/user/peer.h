@@ -16,13 +16,13 @@
 #define STCP_NETWORK_BYTES 8
 
 /* An IPv4 address that a socket of both families calls IPv6, or NULL. */
-static inline const void *stcp_peer_ipv4(const struct sockaddr_storage *peer)
+static inline const void *stcp_peer_ipv4(const void *peer)
 {
-	const struct sockaddr_in6 *in6 = (const struct sockaddr_in6 *)peer;
+	const struct sockaddr_in6 *in6 = peer;
 
-	if (peer->ss_family == AF_INET)
+	if (in6->sin6_family == AF_INET)
 		return &((const struct sockaddr_in *)peer)->sin_addr;
-	if (peer->ss_family == AF_INET6 &&
+	if (in6->sin6_family == AF_INET6 &&
 	    IN6_IS_ADDR_V4MAPPED(&in6->sin6_addr))
 		return &in6->sin6_addr.s6_addr[12];
 	return NULL;

@@ -256,10 +256,6 @@ static void pep_ready(struct stcp_source *source, uint32_t events)
 	}
 }
 
-static void pep_late(struct stcp_source *source)
-{
-}
-
 static int pep_listen(struct fid_pep *fid)
 {
 	struct stcp_pep *pep = stcp_container_of(fid, struct stcp_pep, fid);
@@ -477,7 +473,6 @@ int stcp_pep_open(struct fid_fabric *fabric, struct fi_info *info,
 	pep->fid.ops = &stcp_no_ep_ops;
 	pep->fid.cm = &pep_cm_ops;
 	pep->source.ready = pep_ready;
-	pep->source.late = pep_late;
 	stcp_shard_assign(&pep->source);
 	pep->fabric = stcp_container_of(fabric, struct stcp_fabric, fid);
 	atomic_fetch_add(&pep->fabric->refs, 1);

@@ -169,12 +169,21 @@ static ssize_t msg_injectdata(struct fid_ep *fid, const void *buf, size_t len,
 	return inject_bytes(fid, buf, len, &hdr);
 }
 
-struct stcp_op *stcp_receive_alloc(const struct fi_msg *msg)
+int stcp_receive_alloc(const struct stcp_domain *domain,
+		       const struct fi_msg *msg, uint64_t flags,
+		       struct stcp_op **out)
 {
-	struct stcp_op *op = stcp_op_alloc(STCP_RECV, 0);
+	struct stcp_op *op;
 
+	if (msg->iov_count > STCP_IOV_MAX)
+		return -FI_EINVAL;
+	if (flags & ~STCP_RECV_FLAGS)
+		return -FI_EBADFLAGS;
+	if (stcp_is_inherited(domain->fabric))
+		return -FI_EOPBADSTATE;
+	op = stcp_op_alloc(STCP_RECV, 0);
 	if (!op)
-		return NULL;
+		return -FI_ENOMEM;
 	op->context = msg->context;
 	op->flags = FI_RECV | FI_MSG;
 	op->n_iov = (uint8_t)msg->iov_count;
@@ -182,7 +191,8 @@ struct stcp_op *stcp_receive_alloc(const struct fi_msg *msg)
 		op->iov[i] = msg->msg_iov[i];
 		op->total += msg->msg_iov[i].iov_len;
 	}
-	return op;
+	*out = op;
+	return 0;
 }
 
 static ssize_t msg_recvmsg(struct fid_ep *fid, const struct fi_msg *msg,
@@ -190,17 +200,10 @@ static ssize_t msg_recvmsg(struct fid_ep *fid, const struct fi_msg *msg,
 {
 	struct stcp_ep *ep = stcp_container_of(fid, struct stcp_ep, fid);
 	struct stcp_op *op;
-	ssize_t rc = 0;
+	int rc = stcp_receive_alloc(ep->domain, msg, flags, &op);
 
-	if (msg->iov_count > STCP_IOV_MAX)
-		return -FI_EINVAL;
-	if (flags & ~STCP_RECV_FLAGS)
-		return -FI_EBADFLAGS;
-	if (stcp_is_inherited(ep->domain->fabric))
-		return -FI_EOPBADSTATE;
-	op = stcp_receive_alloc(msg);
-	if (!op)
-		return -FI_ENOMEM;
+	if (rc)
+		return rc;
 	op->completes =
 		!ep->rx_selective || (flags | ep->rx_flags) & FI_COMPLETION;
 	pthread_mutex_lock(&ep->lock);

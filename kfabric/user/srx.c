@@ -18,16 +18,10 @@ static ssize_t srx_recvmsg(struct fid_ep *fid, const struct fi_msg *msg,
 	struct stcp_ep *ep;
 	struct stcp_op *op;
 	bool starving;
+	int rc = stcp_receive_alloc(srx->domain, msg, flags, &op);
 
-	if (msg->iov_count > STCP_IOV_MAX)
-		return -FI_EINVAL;
-	if (flags & ~STCP_RECV_FLAGS)
-		return -FI_EBADFLAGS;
-	if (stcp_is_inherited(srx->domain->fabric))
-		return -FI_EOPBADSTATE;
-	op = stcp_receive_alloc(msg);
-	if (!op)
-		return -FI_ENOMEM;
+	if (rc)
+		return rc;
 	op->completes = (flags | srx->rx_flags) & FI_COMPLETION;
 	pthread_mutex_lock(&srx->lock);
 	if (srx->n_rx >= srx->rx_size) {

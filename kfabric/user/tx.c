@@ -178,10 +178,8 @@ void stcp_tx_flush(struct stcp_ep *ep, int err, int prov_errno)
 	struct tcpw_due *due;
 	struct stcp_op *op;
 
-	while ((due = tcpw_tracker_take_ack(&ep->tracker)))
-		fail_op(ep, stcp_container_of(due, struct stcp_op, due), err,
-			prov_errno);
-	while ((due = tcpw_tracker_take_read(&ep->tracker)))
+	while ((due = tcpw_tracker_take_ack(&ep->tracker)) ||
+	       (due = tcpw_tracker_take_read(&ep->tracker)))
 		fail_op(ep, stcp_container_of(due, struct stcp_op, due), err,
 			prov_errno);
 	if (ep->sending)

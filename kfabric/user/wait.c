@@ -97,28 +97,22 @@ void stcp_wait_arm(struct stcp_wait *wait)
 	wait->armed = true;
 }
 
-void stcp_wait_interrupt(struct stcp_wait *wait)
+uint64_t stcp_wait_until(int timeout_ms)
 {
-	wait->interrupted = true;
-	stcp_wait_signal(wait);
+	return timeout_ms < 0 ? UINT64_MAX
+			      : stcp_now_ms() + (uint64_t)timeout_ms;
 }
 
-bool stcp_wait_was_interrupted(struct stcp_wait *wait)
-{
-	bool was = wait->interrupted;
-
-	wait->interrupted = false;
-	return was;
-}
-
-int stcp_wait_poll(const struct stcp_wait *wait, int timeout_ms)
+int stcp_wait_poll(const struct stcp_wait *wait, uint64_t now_ms,
+		   uint64_t until_ms)
 {
 	struct pollfd fd = { .fd = wait->user_fd, .events = POLLIN };
 	int n;
 
 	if (wait->fd < 0)
 		return -FI_ENOSYS;
-	n = poll(&fd, 1, timeout_ms);
+	n = poll(&fd, 1,
+		 until_ms == UINT64_MAX ? -1 : (int)(until_ms - now_ms));
 	if (n < 0)
 		return -errno;
 	return n ? 0 : -FI_EAGAIN;

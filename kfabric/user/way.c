@@ -8,6 +8,7 @@
 #include <linux/rtnetlink.h>
 #include <netinet/in.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/time.h>
 #include <unistd.h>
@@ -87,16 +88,8 @@ static const struct rtattr *find_attribute(const void *at, ssize_t len,
 
 static void copy_text(char *to, size_t room, const struct rtattr *attr)
 {
-	size_t len;
-
-	to[0] = '\0';
-	if (!attr)
-		return;
-	len = strnlen(RTA_DATA(attr), RTA_PAYLOAD(attr));
-	if (len >= room)
-		len = room - 1;
-	memcpy(to, RTA_DATA(attr), len);
-	to[len] = '\0';
+	snprintf(to, room, "%.*s", attr ? (int)RTA_PAYLOAD(attr) : 0,
+		 attr ? (const char *)RTA_DATA(attr) : "");
 }
 
 static int read_link(const void *answer, ssize_t n, struct stcp_way *out)
@@ -148,21 +141,17 @@ int stcp_way_by(const char *name, struct stcp_way *out)
 
 bool stcp_never_leaves(const struct sockaddr *addr)
 {
-	struct sockaddr_storage ss = { 0 };
-	const struct in_addr *in4;
+	const struct in_addr *in4 = stcp_peer_ipv4(addr);
 
-	memcpy(&ss, addr,
-	       addr->sa_family == AF_INET6 ? sizeof(struct sockaddr_in6)
-					   : sizeof(struct sockaddr_in));
-	in4 = stcp_peer_ipv4(&ss);
 	if (in4)
 		return ntohl(in4->s_addr) >> 24 == IN_LOOPBACKNET;
-	return ss.ss_family == AF_INET6 &&
-	       IN6_IS_ADDR_LOOPBACK(&((struct sockaddr_in6 *)&ss)->sin6_addr);
+	return addr->sa_family == AF_INET6 &&
+	       IN6_IS_ADDR_LOOPBACK(
+		       &((const struct sockaddr_in6 *)addr)->sin6_addr);
 }
 
 /* A link-local address means nothing without its interface. */
-static void ask_for(struct question *q, const struct sockaddr_storage *to)
+static void ask_for(struct question *q, const struct sockaddr *to)
 {
 	const struct sockaddr_in6 *in6 = (const struct sockaddr_in6 *)to;
 	const struct in_addr *in4 = stcp_peer_ipv4(to);
@@ -188,16 +177,12 @@ int stcp_way_to(const struct sockaddr *to, struct stcp_way *out)
 		.header.nlmsg_len = NLMSG_LENGTH(sizeof(q.u.route)),
 	};
 	const struct rtmsg *route = NLMSG_DATA(answer);
-	struct sockaddr_storage ss = { 0 };
 	const struct rtattr *oif;
 	struct stcp_way way;
 	ssize_t n;
 	int index, rc;
 
-	memcpy(&ss, to,
-	       to->sa_family == AF_INET6 ? sizeof(struct sockaddr_in6)
-					 : sizeof(struct sockaddr_in));
-	ask_for(&q, &ss);
+	ask_for(&q, to);
 	n = ask_kernel(&q, answer);
 	if (n == -ENETUNREACH)
 		return -EHOSTUNREACH;

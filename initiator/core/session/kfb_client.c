@@ -9,48 +9,25 @@
 #include "kfb_err.h"
 #include "session/kfb_client_priv.h"
 
-struct client_move {
-	enum kfb_client_state from;
-	enum kfb_client_state to;
-};
+#define TO(state) (1U << KFB_CLIENT_##state)
 
-static const struct client_move kfb_client_moves[] = {
-	{ KFB_CLIENT_IDLE, KFB_CLIENT_OPENING },
-	{ KFB_CLIENT_IDLE, KFB_CLIENT_CLOSED },
-	{ KFB_CLIENT_OPENING, KFB_CLIENT_MAPPING },
-	{ KFB_CLIENT_OPENING, KFB_CLIENT_FAILED },
-	{ KFB_CLIENT_OPENING, KFB_CLIENT_CLOSED },
-	{ KFB_CLIENT_MAPPING, KFB_CLIENT_LIVE },
-	{ KFB_CLIENT_MAPPING, KFB_CLIENT_DETACHED },
-	{ KFB_CLIENT_MAPPING, KFB_CLIENT_FAILED },
-	{ KFB_CLIENT_MAPPING, KFB_CLIENT_CLOSED },
-	{ KFB_CLIENT_LIVE, KFB_CLIENT_DETACHED },
-	{ KFB_CLIENT_LIVE, KFB_CLIENT_FAILED },
-	{ KFB_CLIENT_LIVE, KFB_CLIENT_CLOSED },
-	{ KFB_CLIENT_DETACHED, KFB_CLIENT_LIVE },
-	{ KFB_CLIENT_DETACHED, KFB_CLIENT_MAPPING },
-	{ KFB_CLIENT_DETACHED, KFB_CLIENT_OPENING },
-	{ KFB_CLIENT_DETACHED, KFB_CLIENT_FAILED },
-	{ KFB_CLIENT_DETACHED, KFB_CLIENT_CLOSED },
-	{ KFB_CLIENT_FAILED, KFB_CLIENT_DETACHED },
-	{ KFB_CLIENT_FAILED, KFB_CLIENT_CLOSED },
+static const __u32 kfb_client_moves[KFB_CLIENT_STATES] = {
+	[KFB_CLIENT_IDLE] = TO(OPENING) | TO(CLOSED),
+	[KFB_CLIENT_OPENING] = TO(MAPPING) | TO(FAILED) | TO(CLOSED),
+	[KFB_CLIENT_MAPPING] =
+		TO(LIVE) | TO(DETACHED) | TO(FAILED) | TO(CLOSED),
+	[KFB_CLIENT_LIVE] = TO(DETACHED) | TO(FAILED) | TO(CLOSED),
+	[KFB_CLIENT_DETACHED] =
+		TO(LIVE) | TO(MAPPING) | TO(OPENING) | TO(FAILED) | TO(CLOSED),
+	[KFB_CLIENT_FAILED] = TO(DETACHED) | TO(CLOSED),
 };
-
-#define N_CLIENT_MOVES \
-	((__u32)(sizeof(kfb_client_moves) / sizeof(kfb_client_moves[0])))
 
 int kfb_client_move(struct kfb_client *c, enum kfb_client_state to)
 {
-	__u32 i;
-
-	for (i = 0; i < N_CLIENT_MOVES; i++) {
-		if (kfb_client_moves[i].from != c->state ||
-		    kfb_client_moves[i].to != to)
-			continue;
-		c->state = to;
-		return 0;
-	}
-	return -EINVAL;
+	if (!(kfb_client_moves[c->state] & 1U << to))
+		return -EINVAL;
+	c->state = to;
+	return 0;
 }
 
 const char *kfb_client_state_name(enum kfb_client_state state)
@@ -249,12 +226,13 @@ static _Bool kfb_client_tries_another(struct kfb_client *c,
 
 /*
  * A queue is of no use any more. @was: its state before that; its engine is,
- * or becomes, CLOSING.
+ * or becomes, CLOSING. @asked_ms: how long a brick wants to be left alone; 0: it
+ * has not said.
  */
-static void kfb_client_lose_queue_until(struct kfb_client *c,
-					struct kfb_client_queue *q,
-					enum kfb_conn_state was, __u64 now_ms,
-					int error, __u32 asked_ms)
+static void kfb_client_lose_queue(struct kfb_client *c,
+				  struct kfb_client_queue *q,
+				  enum kfb_conn_state was, __u64 now_ms,
+				  int error, __u32 asked_ms)
 {
 	if (was == KFB_CONN_READY)
 		q->needs_validation = 1;
@@ -271,14 +249,6 @@ static void kfb_client_lose_queue_until(struct kfb_client *c,
 		c->session_id = 0;
 	else if (!kfb_client_has_queue(c, KFB_CONN_READY))
 		kfb_client_move(c, KFB_CLIENT_DETACHED);
-}
-
-static void kfb_client_lose_queue(struct kfb_client *c,
-				  struct kfb_client_queue *q,
-				  enum kfb_conn_state was, __u64 now_ms,
-				  int error)
-{
-	kfb_client_lose_queue_until(c, q, was, now_ms, error, 0);
 }
 
 /*
@@ -313,7 +283,7 @@ static void kfb_client_session_made(struct kfb_client *c, __u64 now_ms)
 
 	rc = kfb_engine_session_key(&q->engine, c->session_key);
 	if (rc) {
-		kfb_client_lose_queue(c, q, KFB_CONN_AUTH, now_ms, rc);
+		kfb_client_lose_queue(c, q, KFB_CONN_AUTH, now_ms, rc, 0);
 		return;
 	}
 	if (c->is_asking)
@@ -358,7 +328,7 @@ static void kfb_client_met_another(struct kfb_client *c,
 	if (c->config.engine.client_name && c->config.n_addresses < 2)
 		kfb_client_fail(c, -ESTALE);
 	else
-		kfb_client_lose_queue(c, q, KFB_CONN_AUTH, now_ms, -ESTALE);
+		kfb_client_lose_queue(c, q, KFB_CONN_AUTH, now_ms, -ESTALE, 0);
 }
 
 /* INFO has come, in a new session. */
@@ -371,7 +341,7 @@ static void kfb_client_informed(struct kfb_client *c,
 	__u32 i;
 
 	if (info->instance_id != c->instance_id) {
-		kfb_client_lose_queue(c, q, KFB_CONN_AUTH, now_ms, -EPROTO);
+		kfb_client_lose_queue(c, q, KFB_CONN_AUTH, now_ms, -EPROTO, 0);
 		return;
 	}
 	if (memcmp(expect, any, sizeof(any)) &&
@@ -407,7 +377,7 @@ int kfb_client_accepted(struct kfb_client *c, __u32 queue, const void *data,
 
 	rc = kfb_engine_accepted(&q->engine, data, len);
 	if (rc) {
-		kfb_client_lose_queue(c, q, KFB_CONN_CONNECTING, now_ms, rc);
+		kfb_client_lose_queue(c, q, KFB_CONN_CONNECTING, now_ms, rc, 0);
 	} else if (is_join) {
 		q->engine.lease_ms = c->info.lease_ms;
 		q->was_ready = 1;
@@ -451,8 +421,8 @@ int kfb_client_rejected(struct kfb_client *c, __u32 queue, const void *data,
 		c->n_offered = queue;
 		rc = 0;
 	} else {
-		kfb_client_lose_queue_until(c, q, KFB_CONN_CONNECTING, now_ms,
-					    rc, out->retry_after_ms);
+		kfb_client_lose_queue(c, q, KFB_CONN_CONNECTING, now_ms, rc,
+				      out->retry_after_ms);
 	}
 	return rc;
 }
@@ -463,7 +433,7 @@ void kfb_client_lost(struct kfb_client *c, __u32 queue, __u64 now_ms, int error)
 
 	if (q->is_open && q->engine.state != KFB_CONN_CLOSING &&
 	    !kfb_client_tries_another(c, q))
-		kfb_client_lose_queue(c, q, q->engine.state, now_ms, error);
+		kfb_client_lose_queue(c, q, q->engine.state, now_ms, error, 0);
 }
 
 void kfb_client_closed(struct kfb_client *c, __u32 queue)
@@ -488,7 +458,7 @@ int kfb_client_receive(struct kfb_client *c, __u32 queue, const void *data,
 		if (was == KFB_CONN_AUTH && rc == -ESTALE && !out->status)
 			kfb_client_met_another(c, q, now_ms);
 		else
-			kfb_client_lose_queue(c, q, was, now_ms, rc);
+			kfb_client_lose_queue(c, q, was, now_ms, rc, 0);
 		return rc;
 	}
 	if (out->kind == KFB_OUTCOME_READY) {
@@ -500,7 +470,8 @@ int kfb_client_receive(struct kfb_client *c, __u32 queue, const void *data,
 	if (out->kind != KFB_OUTCOME_REPLY || out->op != KFB_OP_INFO)
 		return 0;
 	if (out->error)
-		kfb_client_lose_queue(c, q, KFB_CONN_AUTH, now_ms, out->error);
+		kfb_client_lose_queue(c, q, KFB_CONN_AUTH, now_ms, out->error,
+				      0);
 	else
 		kfb_client_informed(c, &reply->u.info, now_ms);
 	return 0;

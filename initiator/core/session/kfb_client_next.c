@@ -15,6 +15,15 @@
  */
 #define STALL_DIV 8
 
+/* The caller of kfb_client_next() is to do this with a queue. */
+static _Bool kfb_next_do(struct kfb_client_action *out, enum kfb_client_do what,
+			 __u32 queue)
+{
+	out->what = what;
+	out->queue = queue;
+	return 1;
+}
+
 static _Bool kfb_next_close_one(struct kfb_client *c,
 				struct kfb_client_action *out)
 {
@@ -25,10 +34,8 @@ static _Bool kfb_next_close_one(struct kfb_client *c,
 
 		if (!q->is_open || q->engine.state != KFB_CONN_CLOSING)
 			continue;
-		out->what = KFB_DO_CLOSE;
-		out->queue = i;
 		out->is_silent = q->is_silent;
-		return 1;
+		return kfb_next_do(out, KFB_DO_CLOSE, i);
 	}
 	return 0;
 }
@@ -38,11 +45,8 @@ static _Bool kfb_next_tell_lost_of(struct kfb_client *c, __u32 queue,
 				   struct kfb_client_action *out)
 {
 	while (kfb_engine_next_lost(e, &out->outcome)) {
-		if (out->outcome.owner == c)
-			continue;
-		out->what = KFB_DO_OUTCOME;
-		out->queue = queue;
-		return 1;
+		if (out->outcome.owner != c)
+			return kfb_next_do(out, KFB_DO_OUTCOME, queue);
 	}
 	return 0;
 }
@@ -73,10 +77,8 @@ static _Bool kfb_next_tell_fate(struct kfb_client *c,
 		if (!q->fate_due)
 			continue;
 		q->fate_due = 0;
-		out->what = KFB_DO_FATE;
-		out->queue = i;
 		out->fate = q->fate;
-		return 1;
+		return kfb_next_do(out, KFB_DO_FATE, i);
 	}
 	return 0;
 }
@@ -93,18 +95,8 @@ static _Bool kfb_next_connect_with(struct kfb_client *c, __u32 queue,
 	}
 	q->is_open = 1;
 	q->connect_until_ms = now_ms + c->config.timeout_ms;
-	out->what = KFB_DO_CONNECT;
-	out->queue = queue;
 	out->address = c->address;
-	return 1;
-}
-
-static _Bool kfb_next_send(struct kfb_client *c, __u32 queue,
-			   struct kfb_client_action *out)
-{
-	out->what = KFB_DO_SEND;
-	out->queue = queue;
-	return 1;
+	return kfb_next_do(out, KFB_DO_CONNECT, queue);
 }
 
 int kfb_client_own_call(const struct kfb_client_queue *q, const void *own,
@@ -137,7 +129,7 @@ static _Bool kfb_next_start_call(struct kfb_client *c, __u32 queue, __u16 op,
 			     &out->message))
 		return 0;
 	q->is_marked = 0;
-	return kfb_next_send(c, queue, out);
+	return kfb_next_do(out, KFB_DO_SEND, queue);
 }
 
 /* Every engine forgets the old session, whose lost calls are told by now. */
@@ -177,7 +169,7 @@ static _Bool kfb_next_hello(struct kfb_client *c, __u64 now_ms,
 		if (rc == -EALREADY)
 			return 0;
 		if (!rc)
-			return kfb_next_send(c, 0, out);
+			return kfb_next_do(out, KFB_DO_SEND, 0);
 		kfb_client_fail(c, rc);
 		return 0;
 	case KFB_CONN_READY:
@@ -232,7 +224,7 @@ static _Bool kfb_next_queue(struct kfb_client *c, __u32 queue, __u64 now_ms,
 	case KFB_CONN_READY:
 		if (kfb_engine_resend(e, now_ms, c->config.timeout_ms,
 				      &out->message))
-			return kfb_next_send(c, queue, out);
+			return kfb_next_do(out, KFB_DO_SEND, queue);
 		if (kfb_engine_wants_ping(e, now_ms))
 			return kfb_next_start_call(c, queue, KFB_OP_PING,
 						   now_ms, out);
@@ -291,13 +283,9 @@ static _Bool kfb_next_expire(struct kfb_client *c, __u32 queue, __u64 now_ms,
 	if (now_ms >= kfb_next_silent_ms(c, q))
 		kfb_next_give_up(c, queue, now_ms);
 	while (kfb_engine_expire(&q->engine, now_ms, &out->outcome)) {
-		if (out->outcome.owner == c) {
-			kfb_next_give_up(c, queue, now_ms);
-			continue;
-		}
-		out->what = KFB_DO_OUTCOME;
-		out->queue = queue;
-		return 1;
+		if (out->outcome.owner != c)
+			return kfb_next_do(out, KFB_DO_OUTCOME, queue);
+		kfb_next_give_up(c, queue, now_ms);
 	}
 	return 0;
 }
@@ -335,8 +323,7 @@ static _Bool kfb_next_session(struct kfb_client *c, __u64 now_ms,
 		return 1;
 	if (c->state == KFB_CLIENT_MAPPING && c->map_due) {
 		c->map_due = 0;
-		out->what = KFB_DO_MAP;
-		return 1;
+		return kfb_next_do(out, KFB_DO_MAP, 0);
 	}
 	/* Is the session gone? What it has waits for the answer. */
 	if (c->is_doubted || c->is_asking) {

@@ -47,11 +47,9 @@ static struct sim_client *client_of_process(void)
 /* They are told by the answer, however many they are, and by whichever life of brickd. */
 static void tell_those_who_wait(struct kfb_initiator_queue *q, uint64_t id)
 {
-	struct kfb_ring *at, *after;
+	struct kfb_initiator_flush *flush, *after;
 
-	kfb_ring_for_each(at, after, &q->initiator->flushes) {
-		struct kfb_initiator_flush *flush =
-			kfb_container_of(at, struct kfb_initiator_flush, node);
+	kfb_ring_for_each(flush, after, &q->initiator->flushes, node) {
 		struct kfbl_op *op =
 			kfb_container_of(flush, struct kfbl_op, flush);
 		struct sim_posted *p;
