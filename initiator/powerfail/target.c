@@ -14,6 +14,26 @@
 
 #include "target_brick.h"
 
+bool target_take_option(struct target_name *name, int option, const char *value)
+{
+	switch (option) {
+	case 'B':
+		name->brick = value;
+		return true;
+	case 'c':
+		name->client = value;
+		return true;
+	case 'k':
+		name->key_file = value;
+		return true;
+	case 'u':
+		name->allow_untrusted_tcp = true;
+		return true;
+	default:
+		return false;
+	}
+}
+
 int target_fail(struct target *t, int rc, const char *what, const char *why)
 {
 	(void)snprintf(t->why, sizeof(t->why), "%s: %s", what, why);
@@ -21,18 +41,6 @@ int target_fail(struct target *t, int rc, const char *what, const char *why)
 }
 
 /* ---- a device or file -------------------------------------------------- */
-
-static int size_of(int fd, uint64_t *size)
-{
-	struct stat st;
-
-	if (fstat(fd, &st))
-		return -errno;
-	*size = (uint64_t)st.st_size;
-	if (S_ISBLK(st.st_mode) && ioctl(fd, BLKGETSIZE64, size))
-		return -errno;
-	return 0;
-}
 
 /* What is written there is flushed from the page cache, too. */
 static int open_file(struct target *t, const struct target_name *name,
@@ -62,15 +70,19 @@ static int open_path(struct target *t, const struct target_name *name,
 		     uint64_t offset, uint64_t *size, bool write)
 {
 	const char *path = name->path;
-	uint64_t has = 0;
+	struct stat st;
+	uint64_t has;
 	int rc;
 
 	rc = open_file(t, name, write);
 	if (rc)
 		return t->why[0] ? rc : target_fail(t, rc, path, strerror(-rc));
-	rc = size_of(t->fd, &has);
+	rc = fstat(t->fd, &st);
+	has = rc ? 0 : (uint64_t)st.st_size;
+	if (!rc && S_ISBLK(st.st_mode))
+		rc = ioctl(t->fd, BLKGETSIZE64, &has);
 	if (rc)
-		return target_fail(t, rc, path, strerror(-rc));
+		return target_fail(t, -errno, path, strerror(errno));
 	if (offset > has || *size > has - offset)
 		return target_fail(t, -ENOSPC, path, "it is not that large");
 	if (!*size)

@@ -32,6 +32,10 @@ struct target_name {
 	bool page_cache;
 };
 
+/* The letters B, c, k and u of both programs. Return: whether it is one of them. */
+bool target_take_option(struct target_name *name, int option,
+			const char *value);
+
 struct target {
 	int fd;
 	struct kfbrick *k;

@@ -9,6 +9,11 @@
 
 #define BLOCK_SHIFT 21
 
+static int say_brick_failure(struct target *t, int rc, const char *what)
+{
+	return rc ? target_fail(t, rc, what, kfbrick_error(t->k)) : 0;
+}
+
 static int connect_brick(struct target *t, const struct target_name *name)
 {
 	uint8_t key[KFBRICK_KEY_BYTES];
@@ -29,47 +34,39 @@ static int connect_brick(struct target *t, const struct target_name *name)
 		return target_fail(t, rc, name->client, kfbrick_error(NULL));
 	rc = kfbrick_connect(&config, &t->k);
 	explicit_bzero(key, sizeof(key));
-	return rc ? target_fail(t, rc, name->brick, kfbrick_error(t->k)) : 0;
-}
-
-static int map_block(struct target *t, const struct target_name *name,
-		     uint64_t va, bool write)
-{
-	struct kfbrick_mapping *mapping;
-	unsigned int flags =
-		KFBRICK_MAP_SHARED | (write ? KFBRICK_MAP_RW : KFBRICK_MAP_RO);
-	int rc = write ? kfbrick_alloc(t->k, va, 1) : 0;
-
-	if (!rc || rc == -EEXIST)
-		rc = kfbrick_map(t->k, va, 1, flags, &mapping);
-	return rc ? target_fail(t, rc, name->brick, kfbrick_error(t->k)) : 0;
+	return say_brick_failure(t, rc, name->brick);
 }
 
 int target_brick_open(struct target *t, const struct target_name *name,
 		      uint64_t offset, const uint64_t *size, bool write)
 {
-	uint64_t block, last;
+	unsigned int flags =
+		KFBRICK_MAP_SHARED | (write ? KFBRICK_MAP_RW : KFBRICK_MAP_RO);
+	struct kfbrick_mapping *mapping;
+	uint64_t block, last, va;
 	int rc;
 
 	if (!*size)
 		return target_fail(t, -EINVAL, name->brick,
 				   "a brick needs --size");
 	rc = connect_brick(t, name);
+	if (rc)
+		return rc;
 	last = (offset + *size - 1) >> BLOCK_SHIFT;
-	for (block = offset >> BLOCK_SHIFT; !rc && block <= last; block++)
-		rc = map_block(t, name, block << BLOCK_SHIFT, write);
-	return rc;
+	for (block = offset >> BLOCK_SHIFT; !rc && block <= last; block++) {
+		va = block << BLOCK_SHIFT;
+		if (write)
+			rc = kfbrick_alloc(t->k, va, 1);
+		if (!rc || rc == -EEXIST)
+			rc = kfbrick_map(t->k, va, 1, flags, &mapping);
+	}
+	return say_brick_failure(t, rc, name->brick);
 }
 
 void target_brick_close(struct target *t)
 {
 	kfbrick_close(t->k);
 	t->k = NULL;
-}
-
-static int say_brick_failure(struct target *t, int rc, const char *what)
-{
-	return rc ? target_fail(t, rc, what, kfbrick_error(t->k)) : 0;
 }
 
 int target_brick_read(struct target *t, uint64_t at, void *buf, size_t len)

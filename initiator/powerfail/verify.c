@@ -230,29 +230,16 @@ static int parse_verify_arguments(int argc, char **argv,
 
 	opterr = 0;
 	while ((opt = getopt_long(argc, argv, "h", options, NULL)) != -1) {
-		switch (opt) {
-		case 'B':
-			name->brick = optarg;
-			break;
-		case 'c':
-			name->client = optarg;
-			break;
-		case 'k':
-			name->key_file = optarg;
-			break;
-		case 'u':
-			name->allow_untrusted_tcp = true;
-			break;
-		case 'p':
-			name->page_cache = true;
-			break;
-		case 'h':
+		if (target_take_option(name, opt, optarg))
+			continue;
+		if (opt == 'h') {
 			fputs(usage, stdout);
 			return 0;
-		default:
+		}
+		if (opt != 'p')
 			return verify_usage_error(
 				"unknown option or missing value");
-		}
+		name->page_cache = true;
 	}
 	if (argc - optind != (name->brick ? 1 : 2))
 		return verify_usage_error(

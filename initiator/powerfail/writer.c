@@ -78,6 +78,8 @@ struct writer {
 	struct plan plan;
 	struct target_name name;
 	const char *notes;
+	uint64_t record_size; /* as given; checked, it is the plan's */
+	uint64_t n_jobs;
 	uint64_t batch;
 	uint64_t seconds;
 	uint64_t records;
@@ -273,46 +275,20 @@ static int writer_usage_error(const char *what)
 	return EXIT_USAGE;
 }
 
-static int take_number(struct writer *w, int opt, const char *text)
-{
-	__u64 n;
-
-	if (kfb_size_parse(text, &n, NULL))
-		return writer_usage_error("a number, like 4K, is expected");
-	switch (opt) {
-	case 's':
-		w->plan.size = n;
-		break;
-	case 'o':
-		w->plan.offset = n;
-		break;
-	case 'r':
-		w->plan.record = n > PLAN_RECORD_MAX ? 0 : (uint32_t)n;
-		break;
-	case 'j':
-		w->plan.jobs = n > PLAN_JOBS_MAX ? 0 : (uint32_t)n;
-		break;
-	case 'b':
-		w->batch = n;
-		break;
-	case 't':
-		w->seconds = n;
-		break;
-	case 'n':
-		w->records = n;
-		break;
-	case 'T':
-		w->plan.salt = n;
-		break;
-	default:
-		w->plan.run = n;
-	}
-	return -1;
-}
-
 /* Return: -1 to go on, or the exit status. */
 static int take_writer_option(struct writer *w, int opt)
 {
+	uint64_t *const numbers[] = {
+		['s'] = &w->plan.size,	 ['o'] = &w->plan.offset,
+		['S'] = &w->plan.run,	 ['T'] = &w->plan.salt,
+		['r'] = &w->record_size, ['j'] = &w->n_jobs,
+		['b'] = &w->batch,	 ['t'] = &w->seconds,
+		['n'] = &w->records,
+	};
+	__u64 n;
+
+	if (target_take_option(&w->name, opt, optarg))
+		return -1;
 	switch (opt) {
 	case 'f':
 		w->fua = true;
@@ -320,25 +296,17 @@ static int take_writer_option(struct writer *w, int opt)
 	case 'F':
 		w->lies = true;
 		return -1;
-	case 'B':
-		w->name.brick = optarg;
-		return -1;
-	case 'c':
-		w->name.client = optarg;
-		return -1;
-	case 'k':
-		w->name.key_file = optarg;
-		return -1;
-	case 'u':
-		w->name.allow_untrusted_tcp = true;
-		return -1;
 	case 'h':
 		fputs(usage, stdout);
 		return 0;
 	case '?':
 		return writer_usage_error("unknown option or missing value");
 	default:
-		return take_number(w, opt, optarg);
+		if (kfb_size_parse(optarg, &n, NULL))
+			return writer_usage_error(
+				"a number, like 4K, is expected");
+		*numbers[opt] = n;
+		return -1;
 	}
 }
 
@@ -355,9 +323,12 @@ static int parse_writer_arguments(int argc, char **argv, struct writer *w)
 	if (argc - optind != (w->name.brick ? 1 : 2))
 		return writer_usage_error(
 			"it needs NOTES, and DEVICE or --brick");
-	if (!w->plan.record || !w->plan.jobs || !w->batch)
+	if (!w->record_size || w->record_size > PLAN_RECORD_MAX || !w->n_jobs ||
+	    w->n_jobs > PLAN_JOBS_MAX || !w->batch)
 		return writer_usage_error(
 			"record, jobs or batch is out of range");
+	w->plan.record = (uint32_t)w->record_size;
+	w->plan.jobs = (uint32_t)w->n_jobs;
 	w->notes = argv[optind];
 	if (!w->name.brick)
 		w->name.path = argv[optind + 1];
@@ -367,7 +338,8 @@ static int parse_writer_arguments(int argc, char **argv, struct writer *w)
 int main(int argc, char **argv)
 {
 	struct writer w = {
-		.plan = { .record = RECORD_DEFAULT, .jobs = 1 },
+		.record_size = RECORD_DEFAULT,
+		.n_jobs = 1,
 		.batch = BATCH_DEFAULT,
 		.notes_fd = -1,
 	};

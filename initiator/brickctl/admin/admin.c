@@ -15,28 +15,22 @@
 
 #include "initiator/brickctl/base/clock.h"
 
-#define TIMEOUT_DEFAULT_MS 10000
 #define ANSWER_FIRST_BYTES 4096
 /* Pages of sessions; no brick has as many. */
 #define PAGES_MAX 4096
 
-static const char *admin_next_of(int error)
-{
-	switch (error) {
-	case -EACCES:
-	case -EPERM:
-		return "run it as root or as the user that brickd runs as";
-	case -ENAMETOOLONG:
-		return "--admin names another";
-	default:
-		return "see that brickd runs here, that its configuration has admin = PATH, and name that path with --admin";
-	}
-}
+static const struct ctl_next admin_nexts[] = {
+	{ -EACCES, "run it as root or as the user that brickd runs as" },
+	{ -EPERM, "run it as root or as the user that brickd runs as" },
+	{ -ENAMETOOLONG, "--admin names another" },
+	{ 0,
+	  "see that brickd runs here, that its configuration has admin = PATH, and name that path with --admin" },
+};
 
 static int fail_admin(struct ctl *ctl, const struct ctl_admin *a, int status,
 		      int error)
 {
-	return ctl_fail(ctl, status, error, admin_next_of(error),
+	return ctl_fail(ctl, status, error, ctl_next_of(admin_nexts, error),
 			"admin socket %s: %s", a->path, strerror(-error));
 }
 
@@ -63,8 +57,7 @@ int ctl_admin_open(struct ctl *ctl, struct ctl_admin *a)
 	a->path = ctl->settings.admin ? ctl->settings.admin : CTL_ADMIN_DEFAULT;
 	a->next = "brickctl sessions shows what there is";
 	a->next_unsupported = "use a brickd of this brickctl's version";
-	a->timeout_ms = ctl->settings.timeout_ms ? ctl->settings.timeout_ms
-						 : TIMEOUT_DEFAULT_MS;
+	a->timeout_ms = ctl_timeout_ms(ctl);
 	a->fd = connect_to(a->path);
 	if (a->fd >= 0)
 		return 0;
@@ -202,7 +195,7 @@ int ctl_admin_ask(struct ctl *ctl, struct ctl_admin *a,
 	if (rc == -EUSERS)
 		next = "end other brickctl top or stats";
 	else if (rc == -EPERM)
-		next = admin_next_of(rc);
+		next = ctl_next_of(admin_nexts, rc);
 	else if (rc == -EOPNOTSUPP)
 		next = a->next_unsupported;
 	status = rc == -EPERM || rc == -EUSERS ? CTL_UNREACHED : CTL_REFUSED;
@@ -222,8 +215,10 @@ struct json_object *ctl_admin_request(const char *op)
 }
 
 int ctl_admin_pages(struct ctl *ctl, struct ctl_admin *a, const char *op,
-		    const char *from, struct json_object **list)
+		    struct json_object **list)
 {
+	/* What a request calls the "next" of the page before. */
+	const char *from = strcmp(op, "clients") ? "after" : "from";
 	struct json_object *all = json_object_new_array();
 	struct json_object *next = NULL;
 	int status = 0;
@@ -231,8 +226,7 @@ int ctl_admin_pages(struct ctl *ctl, struct ctl_admin *a, const char *op,
 
 	for (i = 0; !status && i < PAGES_MAX; i++) {
 		struct json_object *request = ctl_admin_request(op);
-		struct json_object *page = NULL;
-		struct json_object *answer;
+		struct json_object *answer, *page;
 		size_t n, j;
 
 		if (next)
@@ -241,10 +235,7 @@ int ctl_admin_pages(struct ctl *ctl, struct ctl_admin *a, const char *op,
 		status = ctl_admin_ask(ctl, a, request, &answer);
 		if (status)
 			break;
-		json_object_object_get_ex(answer, op, &page);
-		n = json_object_is_type(page, json_type_array)
-			    ? json_object_array_length(page)
-			    : 0;
+		page = ctl_admin_list(answer, op, &n);
 		for (j = 0; j < n; j++)
 			json_object_array_add(
 				all, json_object_get(json_object_array_get_idx(
@@ -263,16 +254,28 @@ int ctl_admin_pages(struct ctl *ctl, struct ctl_admin *a, const char *op,
 	return status;
 }
 
-int ctl_admin_sessions(struct ctl *ctl, struct ctl_admin *a,
-		       struct json_object **list)
+int ctl_admin_all(struct ctl *ctl, const char *op, struct json_object **list)
 {
-	return ctl_admin_pages(ctl, a, "sessions", "after", list);
+	struct ctl_admin a;
+	int status = ctl_admin_open(ctl, &a);
+
+	if (status)
+		return status;
+	status = ctl_admin_pages(ctl, &a, op, list);
+	ctl_admin_close(&a);
+	return status;
 }
 
-int ctl_admin_clients(struct ctl *ctl, struct ctl_admin *a,
-		      struct json_object **list)
+struct json_object *ctl_admin_list(struct json_object *object, const char *name,
+				   size_t *n)
 {
-	return ctl_admin_pages(ctl, a, "clients", "from", list);
+	struct json_object *list = NULL;
+
+	json_object_object_get_ex(object, name, &list);
+	if (!json_object_is_type(list, json_type_array))
+		list = NULL;
+	*n = list ? json_object_array_length(list) : 0;
+	return list;
 }
 
 const char *ctl_admin_text(struct json_object *object, const char *name)

@@ -59,29 +59,20 @@ struct json_object *ctl_admin_request(const char *op);
  * ctl_admin_pages - ask for all there is of a kind, page by page
  * @ctl: reports what is wrong
  * @admin: open
- * @op: "sessions"; a page has the list under the same name
- * @from: what a request calls the "next" of the page before
+ * @op: "sessions", "clients" or "mapped"; a page has the list under the same name
  * @list: an array, for json_object_put()
  *
  * Return: 0, or the status to exit with.
  */
 int ctl_admin_pages(struct ctl *ctl, struct ctl_admin *admin, const char *op,
-		    const char *from, struct json_object **list);
+		    struct json_object **list);
 
-/**
- * ctl_admin_sessions - ask for all sessions, page by page
- * @ctl: reports what is wrong
- * @admin: open
- * @list: an array, for json_object_put()
- *
- * Return: 0, or the status to exit with.
- */
-int ctl_admin_sessions(struct ctl *ctl, struct ctl_admin *admin,
-		       struct json_object **list);
+/* The same over a connection of its own. */
+int ctl_admin_all(struct ctl *ctl, const char *op, struct json_object **list);
 
-/* The same for all clients. */
-int ctl_admin_clients(struct ctl *ctl, struct ctl_admin *admin,
-		      struct json_object **list);
+/* An array in an answer, and its length; NULL and 0 where there is none. */
+struct json_object *ctl_admin_list(struct json_object *object, const char *name,
+				   size_t *n);
 
 /* Requests so far of a session, or of a client, of all ops. */
 uint64_t ctl_admin_session_ops(struct json_object *session);
@@ -90,5 +81,13 @@ uint64_t ctl_admin_session_ops(struct json_object *session);
 const char *ctl_admin_text(struct json_object *object, const char *name);
 uint64_t ctl_admin_count(struct json_object *object, const char *name);
 double ctl_admin_number(struct json_object *object, const char *name);
+
+/**
+ * ctl_list_holders - list what is mapped with who has it, for administrators
+ * @ctl: reports what is wrong
+ *
+ * Return: the status to exit with.
+ */
+int ctl_list_holders(struct ctl *ctl);
 
 #endif

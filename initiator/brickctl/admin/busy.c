@@ -41,39 +41,35 @@ static uint64_t find_mine(struct ctl *ctl, uint64_t va, uint64_t n_blocks)
 	return 0;
 }
 
-/* The brick of this machine may be another one than that of the connection. */
-static bool is_same_brick(struct ctl *ctl, struct ctl_admin *a)
-{
-	struct kfbrick_info info = { .size = sizeof(info) };
-	struct json_object *answer = NULL;
-	char uuid[UUID_STR_LEN];
-	bool same;
-
-	if (kfbrick_get_info(ctl->k, &info) ||
-	    ctl_admin_ask(ctl, a, ctl_admin_request("info"), &answer))
-		return false;
-	uuid_unparse_lower(info.uuid, uuid);
-	same = !strcmp(ctl_admin_text(answer, "uuid"), uuid);
-	json_object_put(answer);
-	return same;
-}
-
 /* The first who holds some of a range, for json_object_put(); NULL: not to be known. */
 static struct json_object *find_holder(struct ctl *ctl, struct ctl_admin *a,
 				       uint64_t va, uint64_t n_blocks)
 {
-	struct json_object *request = ctl_admin_request("mapped");
+	struct kfbrick_info info = { .size = sizeof(info) };
+	struct json_object *request, *list;
 	struct json_object *answer = NULL;
-	struct json_object *list = NULL;
 	struct json_object *holder = NULL;
+	char uuid[UUID_STR_LEN];
 	char range[64];
+	bool same;
+	size_t n;
 
+	/* The brick of this machine may be another one than that of the connection. */
+	if (kfbrick_get_info(ctl->k, &info) ||
+	    ctl_admin_ask(ctl, a, ctl_admin_request("info"), &answer))
+		return NULL;
+	uuid_unparse_lower(info.uuid, uuid);
+	same = !strcmp(ctl_admin_text(answer, "uuid"), uuid);
+	json_object_put(answer);
+	if (!same)
+		return NULL;
+	request = ctl_admin_request("mapped");
 	snprintf(range, sizeof(range), "0x%" PRIx64 "+%" PRIu64, va, n_blocks);
 	ctl_json_text(request, "range", range);
 	if (ctl_admin_ask(ctl, a, request, &answer))
 		return NULL;
-	json_object_object_get_ex(answer, "mapped", &list);
-	if (json_object_is_type(list, json_type_array))
+	list = ctl_admin_list(answer, "mapped", &n);
+	if (n)
 		holder = json_object_get(json_object_array_get_idx(list, 0));
 	json_object_put(answer);
 	return holder;
@@ -91,8 +87,7 @@ static bool name_holder(struct ctl *ctl, uint64_t va, uint64_t n_blocks,
 
 	ctl->catching = &caught;
 	if (!ctl_admin_open(ctl, &a)) {
-		if (is_same_brick(ctl, &a))
-			holder = find_holder(ctl, &a, va, n_blocks);
+		holder = find_holder(ctl, &a, va, n_blocks);
 		ctl_admin_close(&a);
 	}
 	ctl->catching = was;

@@ -3,8 +3,6 @@
  * brickctl evict: ends sessions of the brick of this machine.
  */
 #include <inttypes.h>
-#include <stdio.h>
-#include <string.h>
 
 #include "initiator/brickctl/admin/admin.h"
 
@@ -42,14 +40,8 @@ static int run_evict(struct ctl *ctl, const struct ctl_args *args)
 		return status;
 	n = ctl_admin_count(answer, "evicted");
 	json_object_put(answer);
-	if (!ctl->json) {
-		printf("%" PRIu64 " session%s evicted\n", n, ctl_plural(n));
-		return CTL_DONE;
-	}
-	answer = json_object_new_object();
-	ctl_json_count(answer, "evicted", n);
-	ctl_json_print(answer);
-	return CTL_DONE;
+	return ctl_done(ctl, ctl_json_of("evicted", json_object_new_uint64(n)),
+			"%" PRIu64 " session%s evicted\n", n, ctl_plural(n));
 }
 
 const struct ctl_command ctl_cmd_evict = {

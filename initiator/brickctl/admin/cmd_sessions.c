@@ -50,27 +50,18 @@ static int print_sessions_text(struct ctl *ctl, struct json_object *list)
 
 static int run_sessions(struct ctl *ctl, const struct ctl_args *args)
 {
-	struct json_object *list = NULL;
-	struct json_object *object;
-	struct ctl_admin a;
-	int status;
+	struct json_object *list;
+	int status = ctl_admin_all(ctl, "sessions", &list);
 
-	status = ctl_admin_open(ctl, &a);
 	if (status)
 		return status;
-	status = ctl_admin_sessions(ctl, &a, &list);
-	ctl_admin_close(&a);
-	if (status)
-		return status;
-	if (!ctl->json) {
-		status = print_sessions_text(ctl, list);
-		json_object_put(list);
-		return status;
+	if (ctl->json) {
+		ctl_json_print(ctl_json_of("sessions", list));
+		return CTL_DONE;
 	}
-	object = json_object_new_object();
-	json_object_object_add(object, "sessions", list);
-	ctl_json_print(object);
-	return CTL_DONE;
+	status = print_sessions_text(ctl, list);
+	json_object_put(list);
+	return status;
 }
 
 const struct ctl_command ctl_cmd_sessions = {

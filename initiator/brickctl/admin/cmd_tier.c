@@ -25,25 +25,22 @@ static const struct ctl_option options[] = {
 
 static void print_slots(struct json_object *t, const char *tier)
 {
-	char name[32], total[CTL_SIZE_TEXT_BYTES], left[CTL_SIZE_TEXT_BYTES];
-	uint64_t n_total, n_free;
+	char total[CTL_BLOCKS_TEXT_BYTES], left[CTL_BLOCKS_TEXT_BYTES];
+	char name[32];
 
 	snprintf(name, sizeof(name), "%s_total", tier);
-	n_total = ctl_admin_count(t, name);
+	ctl_blocks_text(total, ctl_admin_count(t, name));
 	snprintf(name, sizeof(name), "%s_free", tier);
-	n_free = ctl_admin_count(t, name);
-	printf("%-12s %" PRIu64 " (%s), free %" PRIu64 " (%s)\n", tier, n_total,
-	       ctl_size_text(total, ctl_blocks_bytes(n_total)), n_free,
-	       ctl_size_text(left, ctl_blocks_bytes(n_free)));
+	ctl_blocks_text(left, ctl_admin_count(t, name));
+	printf("%-12s %s, free %s\n", tier, total, left);
 }
 
 static void print_tier_list(struct json_object *t, const char *name)
 {
-	struct json_object *list = NULL;
-	size_t i;
+	size_t n, i;
+	struct json_object *list = ctl_admin_list(t, name, &n);
 
-	json_object_object_get_ex(t, name, &list);
-	for (i = 0; list && i < json_object_array_length(list); i++) {
+	for (i = 0; i < n; i++) {
 		struct json_object *s = json_object_array_get_idx(list, i);
 
 		printf("%-12s %s+%" PRIu64, i ? "" : name,
@@ -203,27 +200,22 @@ static int steer_blocks(struct ctl *ctl, struct ctl_admin *a, const char *what,
 
 static int cancel_job(struct ctl *ctl, struct ctl_admin *a, const char *word)
 {
-	struct json_object *request = tier_request("cancel"), *answer;
+	struct json_object *request, *answer;
 	uint64_t job;
 	int status;
 
-	status = ctl_read_number(ctl, "JOB", word, UINT64_MAX, &job);
-	if (status) {
-		json_object_put(request);
+	status = ctl_read_number(ctl, "JOB", word, 0, UINT64_MAX, &job);
+	if (status)
 		return status;
-	}
+	request = tier_request("cancel");
 	ctl_json_count(request, "job", job);
 	status = ctl_admin_ask(ctl, a, request, &answer);
 	if (status)
 		return status;
 	json_object_put(answer);
-	if (ctl->json) {
-		answer = json_object_new_object();
-		ctl_json_text(answer, "do", "cancel");
-		ctl_json_count(answer, "job", job);
-		ctl_json_print(answer);
-	}
-	return CTL_DONE;
+	answer = ctl_json_of("do", json_object_new_string("cancel"));
+	ctl_json_count(answer, "job", job);
+	return ctl_done(ctl, answer, "%s", "");
 }
 
 static int run_tier(struct ctl *ctl, const struct ctl_args *args)

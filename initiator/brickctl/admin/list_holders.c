@@ -2,8 +2,6 @@
 /*
  * Who has which blocks mapped: what only administrators see.
  */
-#include "initiator/brickctl/admin/list_holders.h"
-
 #include <inttypes.h>
 #include <stdio.h>
 
@@ -16,13 +14,10 @@
 static const char *join_flags(struct json_object *holder,
 			      char text[FLAGS_BYTES])
 {
-	struct json_object *flags = NULL;
-	size_t n = 0, i;
+	size_t n, i;
+	struct json_object *flags = ctl_admin_list(holder, "flags", &n);
 	int len = 0;
 
-	json_object_object_get_ex(holder, "flags", &flags);
-	if (json_object_is_type(flags, json_type_array))
-		n = json_object_array_length(flags);
 	*text = '\0';
 	for (i = 0; i < n && len < FLAGS_BYTES; i++)
 		len += snprintf(text + len, FLAGS_BYTES - (size_t)len, "%s%s",
@@ -63,18 +58,12 @@ static int print_holders_text(struct ctl *ctl, struct json_object *list)
 
 int ctl_list_holders(struct ctl *ctl)
 {
-	struct json_object *list = NULL;
-	struct json_object *object;
+	struct json_object *list, *object;
 	uint64_t n_blocks = 0;
-	struct ctl_admin a;
 	size_t i, n;
 	int status;
 
-	status = ctl_admin_open(ctl, &a);
-	if (status)
-		return status;
-	status = ctl_admin_pages(ctl, &a, "mapped", "after", &list);
-	ctl_admin_close(&a);
+	status = ctl_admin_all(ctl, "mapped", &list);
 	if (status)
 		return status;
 	if (!ctl->json) {

@@ -103,7 +103,7 @@ struct ctl {
 	struct ctl_caught *catching; /* takes errors in place of printing */
 };
 
-/* One file each: cmd_NAME.c */
+/* In the files cmd_*.c. */
 extern const struct ctl_command ctl_cmd_admit;
 extern const struct ctl_command ctl_cmd_alloc;
 extern const struct ctl_command ctl_cmd_attach;
@@ -177,7 +177,10 @@ const struct ctl_command *ctl_command_find(const char *name);
 int ctl_read_range(struct ctl *ctl, const char *text, uint64_t *va,
 		   uint64_t *n_blocks);
 int ctl_read_number(struct ctl *ctl, const char *what, const char *text,
-		    uint64_t max, uint64_t *value);
+		    uint64_t least, uint64_t most, uint64_t *value);
+/* The number behind an option of the command; left as it is where there is none. */
+int ctl_read_option(struct ctl *ctl, const struct ctl_args *args, int option,
+		    uint64_t least, uint64_t most, uint64_t *value);
 /* As ctl_id_text() writes it, or as a number is written. */
 int ctl_read_id(struct ctl *ctl, const char *what, const char *text,
 		uint64_t *id);
@@ -221,6 +224,11 @@ int ctl_config_read(const char *path, struct ctl_settings *settings, char *why,
 #define CTL_UNTRUSTED_NEXT \
 	"reach the brick through a WireGuard tunnel, use verbs://, or where everybody on the way is trusted --allow-untrusted-tcp"
 
+/* What helps where the brick refuses the key, and where nobody answers. */
+#define CTL_KEY_NEXT \
+	"see that --client and its key are those of the brick's configuration; the brick's log says which is wrong"
+#define CTL_ADDRESS_NEXT "see that the brick runs and that this is its address"
+
 /* Reads the key of the client. Return: 0, or the status to exit with. */
 int ctl_read_key(struct ctl *ctl, uint8_t key[KFBRICK_KEY_BYTES]);
 
@@ -232,21 +240,11 @@ int ctl_read_key(struct ctl *ctl, uint8_t key[KFBRICK_KEY_BYTES]);
  */
 int ctl_connect(struct ctl *ctl);
 
-/* batch.c */
+/* The same, and then asks what the brick is. */
+int ctl_connect_info(struct ctl *ctl, struct kfbrick_info *info);
 
-/**
- * ctl_in_batches - run ALLOC or FREE over a range of any length
- * @ctl: connected
- * @range: VA+N as the user wrote it
- * @op: what to do with each piece that the brick takes at once
- * @doing: what is being done, for people
- * @done: what has been done to a piece, for people
- *
- * Return: the status to exit with.
- */
-int ctl_in_batches(struct ctl *ctl, const char *range,
-		   int (*op)(struct kfbrick *k, uint64_t va, uint64_t n_blocks),
-		   const char *doing, const char *done);
+/* What a request may take: of the settings, or 10 s. */
+uint32_t ctl_timeout_ms(const struct ctl *ctl);
 
 /* fail.c: errors, to standard error, as text or as one JSON object */
 
@@ -266,6 +264,13 @@ int ctl_fail(struct ctl *ctl, int status, int error, const char *next,
 /* A wrong command line; points at --help. Return: CTL_USAGE. */
 int ctl_usage(struct ctl *ctl, const char *format, ...)
 	__attribute__((format(printf, 2, 3)));
+
+/* What the user can do after an error; in the last row, of 0, after all others. */
+struct ctl_next {
+	int error;
+	const char *next;
+};
+const char *ctl_next_of(const struct ctl_next *nexts, int error);
 
 /* Return: CTL_USAGE. */
 int ctl_no_memory(struct ctl *ctl);
@@ -287,6 +292,10 @@ int ctl_fail_call(struct ctl *ctl, int error, const char *format, ...)
 /* As ctl_fail_call(), where status and next step are special. */
 int ctl_fail_as(struct ctl *ctl, int status, int error, const char *next,
 		const char *what);
+
+/* As ctl_fail_call(), where what the brick refuses has a next step of its own. */
+int ctl_fail_known(struct ctl *ctl, int error, const struct ctl_next *nexts,
+		   const char *what);
 
 /**
  * ctl_fail_why - the same, where it is known why
@@ -341,7 +350,23 @@ const char *ctl_plural(uint64_t n);
 /* Bytes in so many blocks, or the most that 64 bits hold. */
 uint64_t ctl_blocks_bytes(uint64_t n_blocks);
 
+/* "12 (24 MiB)" */
+#define CTL_BLOCKS_TEXT_BYTES (CTL_SIZE_TEXT_BYTES + 24)
+const char *ctl_blocks_text(char text[CTL_BLOCKS_TEXT_BYTES],
+			    uint64_t n_blocks);
+
 const char *ctl_flush_name(uint32_t flush_mode);
+
+/**
+ * ctl_read_line - read the first line of a small file, as sysfs has them
+ * @text: gets it without the newline; "" on failure
+ * @size: bytes in @text
+ * @format: the path
+ *
+ * Return: whether it could be read.
+ */
+bool ctl_read_line(char *text, size_t size, const char *format, ...)
+	__attribute__((format(printf, 3, 4)));
 
 /*
  * Ids of sessions, mappings and instances have one spelling everywhere, also in the
@@ -358,6 +383,8 @@ void ctl_json_count(struct json_object *object, const char *name,
 void ctl_json_bool(struct json_object *object, const char *name, bool value);
 void ctl_json_text(struct json_object *object, const char *name,
 		   const char *value);
+/* A new object with one member, which it owns. */
+struct json_object *ctl_json_of(const char *name, struct json_object *member);
 /*
  * Each object that is printed has the number of its schema: it rises when a member is
  * taken away or gets another meaning, not when one is added.
@@ -369,5 +396,19 @@ const char *ctl_json_line(struct json_object *object);
 void ctl_json_print(struct json_object *object);
 /* The same to standard error, say. */
 void ctl_json_print_to(FILE *file, struct json_object *object);
+
+/* Return: 0 or -errno. */
+int ctl_write_full(int fd, const void *from, size_t len);
+
+/**
+ * ctl_done - tell what a command has done
+ * @ctl: context
+ * @object: how programs are told with --json; freed
+ * @format: how people are told
+ *
+ * Return: CTL_DONE.
+ */
+int ctl_done(struct ctl *ctl, struct json_object *object, const char *format,
+	     ...) __attribute__((format(printf, 3, 4)));
 
 #endif

@@ -7,28 +7,25 @@
 
 #include "initiator/brickctl/base/brickctl.h"
 
-static const char *connect_next_of(int error)
+#define TIMEOUT_DEFAULT_MS 10000
+
+static const struct ctl_next connect_nexts[] = {
+	{ -EINVAL, "see brickctl --help for how a brick is named" },
+	{ -EACCES,
+	  "name the client with --client and its key with --key-file" },
+	{ -EKEYREJECTED, CTL_KEY_NEXT },
+	{ -EKEYREVOKED, "a fencer lets it in again: brickctl admit" },
+	{ -EPERM, CTL_UNTRUSTED_NEXT },
+	{ -EPROTONOSUPPORT, "use a brickctl of the brick's version" },
+	{ -EDQUOT, "end other connections or raise the brick's limits" },
+	{ -ENOMEM, "free some memory or raise the limit on locked memory" },
+	{ 0, CTL_ADDRESS_NEXT },
+};
+
+uint32_t ctl_timeout_ms(const struct ctl *ctl)
 {
-	switch (error) {
-	case -EINVAL:
-		return "see brickctl --help for how a brick is named";
-	case -EACCES:
-		return "name the client with --client and its key with --key-file";
-	case -EKEYREJECTED:
-		return "see that --client and its key are those of the brick's configuration; the brick's log says which is wrong";
-	case -EKEYREVOKED:
-		return "a fencer lets it in again: brickctl admit";
-	case -EPERM:
-		return CTL_UNTRUSTED_NEXT;
-	case -EPROTONOSUPPORT:
-		return "use a brickctl of the brick's version";
-	case -EDQUOT:
-		return "end other connections or raise the brick's limits";
-	case -ENOMEM:
-		return "free some memory or raise the limit on locked memory";
-	default:
-		return "see that the brick runs and that this is its address";
-	}
+	return ctl->settings.timeout_ms ? ctl->settings.timeout_ms
+					: TIMEOUT_DEFAULT_MS;
 }
 
 int ctl_read_key(struct ctl *ctl, uint8_t key[KFBRICK_KEY_BYTES])
@@ -69,6 +66,20 @@ int ctl_connect(struct ctl *ctl)
 				   err == -EINVAL || err == -EPERM
 					   ? CTL_USAGE
 					   : CTL_UNREACHED,
-				   err, connect_next_of(err), s->brick);
+				   err, ctl_next_of(connect_nexts, err),
+				   s->brick);
 	return CTL_DONE;
+}
+
+int ctl_connect_info(struct ctl *ctl, struct kfbrick_info *info)
+{
+	int status = ctl_connect(ctl);
+	int err;
+
+	if (status)
+		return status;
+	*info = (struct kfbrick_info){ .size = sizeof(*info) };
+	err = kfbrick_get_info(ctl->k, info);
+	return err ? ctl_fail_call(ctl, err, "%s", ctl->settings.brick)
+		   : CTL_DONE;
 }

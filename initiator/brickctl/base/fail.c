@@ -19,7 +19,6 @@
 static void message_json(const struct ctl *ctl, int status, int error,
 			 const char *next, const char *message)
 {
-	struct json_object *outer = json_object_new_object();
 	struct json_object *inner = json_object_new_object();
 
 	if (ctl->command)
@@ -29,8 +28,7 @@ static void message_json(const struct ctl *ctl, int status, int error,
 	if (error)
 		ctl_json_text(inner, "errno", strerrorname_np(-error));
 	ctl_json_count(inner, "exit", (uint64_t)status);
-	json_object_object_add(outer, "error", inner);
-	ctl_json_print_to(stderr, outer);
+	ctl_json_print_to(stderr, ctl_json_of("error", inner));
 }
 
 static int report_failure(struct ctl *ctl, int status, int error,
@@ -91,6 +89,13 @@ int ctl_no_memory(struct ctl *ctl)
 			"no memory");
 }
 
+const char *ctl_next_of(const struct ctl_next *nexts, int error)
+{
+	while (nexts->error && nexts->error != error)
+		nexts++;
+	return nexts->next;
+}
+
 bool ctl_is_unanswered(int error)
 {
 	return error == -ECONNABORTED || error == -ECONNRESET ||
@@ -112,34 +117,20 @@ static int failure_status_of(const struct ctl *ctl, int error)
 	}
 }
 
-static const char *failure_next_of(int status, int error)
-{
-	if (status == CTL_UNKNOWN)
-		return "it may have happened or not: run brickctl list";
-	if (status == CTL_UNREACHED)
-		return "nothing has changed: see that the brick runs, then try again";
-	switch (error) {
-	case -EEXIST:
-		return "brickctl list shows what is allocated";
-	case -ENOENT:
-		return "brickctl list shows what is there";
-	case -EBUSY:
-		return "brickctl list mine shows the mappings of this client";
-	case -EACCES:
-		return "the brick's configuration grants each client its ranges";
-	case -ENOSPC:
-	case -EDQUOT:
-		return "brickctl info shows the free space, the quota and the limits";
-	case -EAGAIN:
-		return "try again later";
-	case -ESTALE:
-		return "brickctl list mine shows the mappings that live";
-	case -EIO:
-		return "the brick's log says more";
-	default:
-		return "the brick's log may say more";
-	}
-}
+static const struct ctl_next refused_nexts[] = {
+	{ -EEXIST, "brickctl list shows what is allocated" },
+	{ -ENOENT, "brickctl list shows what is there" },
+	{ -EBUSY, "brickctl list mine shows the mappings of this client" },
+	{ -EACCES, "the brick's configuration grants each client its ranges" },
+	{ -ENOSPC,
+	  "brickctl info shows the free space, the quota and the limits" },
+	{ -EDQUOT,
+	  "brickctl info shows the free space, the quota and the limits" },
+	{ -EAGAIN, "try again later" },
+	{ -ESTALE, "brickctl list mine shows the mappings that live" },
+	{ -EIO, "the brick's log says more" },
+	{ 0, "the brick's log may say more" },
+};
 
 /*
  * The brick lets go of what a client has mapped when its lease is over: who has
@@ -148,17 +139,27 @@ static const char *failure_next_of(int status, int error)
 static const char *next_with_lease(const struct ctl *ctl, int status, int error,
 				   char text[NEXT_BYTES])
 {
-	const char *next = failure_next_of(status, error);
+	const char *next = "it may have happened or not: run brickctl list";
 	uint32_t s = ctl->k ? (kfbrick_lease_ms(ctl->k) + 999) / 1000 : 0;
 
-	if (s && status == CTL_UNKNOWN && ctl->under_way)
-		snprintf(text, NEXT_BYTES,
-			 "%s; what it had mapped stays so for up to %" PRIu32
-			 " s",
-			 next, s);
-	else
+	if (status == CTL_UNREACHED)
+		return "nothing has changed: see that the brick runs, then try again";
+	if (status != CTL_UNKNOWN)
+		return ctl_next_of(refused_nexts, error);
+	if (!s || !ctl->under_way)
 		return next;
+	snprintf(text, NEXT_BYTES,
+		 "%s; what it had mapped stays so for up to %" PRIu32 " s",
+		 next, s);
 	return text;
+}
+
+/* The library's words, or those of the error. */
+static const char *why_of(const struct ctl *ctl, int error)
+{
+	const char *why = kfbrick_error(ctl->k);
+
+	return *why ? why : strerror(-error);
 }
 
 void ctl_note_evicted(struct ctl *ctl, const struct kfbrick_event *event)
@@ -170,6 +171,20 @@ void ctl_note_evicted(struct ctl *ctl, const struct kfbrick_event *event)
 			 event->uid);
 	else
 		ctl_note(ctl, "evicted: %s", kfb_evicted_text(event->cause));
+}
+
+/* As ctl_fail_why() with the status and next step of most calls. */
+static int fail_operation(struct ctl *ctl, int error, const char *why,
+			  const char *format, va_list args)
+{
+	int status = failure_status_of(ctl, error);
+	char what[MESSAGE_BYTES];
+	char next[NEXT_BYTES];
+
+	vsnprintf(what, sizeof(what), format, args);
+	return ctl_fail_why(ctl, status, error,
+			    next_with_lease(ctl, status, error, next), what,
+			    why);
 }
 
 /* The library usually names what it was about; then it need not be said. */
@@ -193,27 +208,28 @@ int ctl_fail_why(struct ctl *ctl, int status, int error, const char *next,
 
 int ctl_fail_call(struct ctl *ctl, int error, const char *format, ...)
 {
-	const char *why = kfbrick_error(ctl->k);
-	int status = failure_status_of(ctl, error);
-	char what[MESSAGE_BYTES];
-	char next[NEXT_BYTES];
 	va_list args;
+	int status;
 
 	va_start(args, format);
-	vsnprintf(what, sizeof(what), format, args);
+	status = fail_operation(ctl, error, why_of(ctl, error), format, args);
 	va_end(args);
-	return ctl_fail_why(ctl, status, error,
-			    next_with_lease(ctl, status, error, next), what,
-			    *why ? why : strerror(-error));
+	return status;
 }
 
 int ctl_fail_as(struct ctl *ctl, int status, int error, const char *next,
 		const char *what)
 {
-	const char *why = kfbrick_error(ctl->k);
+	return ctl_fail_why(ctl, status, error, next, what, why_of(ctl, error));
+}
 
-	return ctl_fail_why(ctl, status, error, next, what,
-			    *why ? why : strerror(-error));
+int ctl_fail_known(struct ctl *ctl, int error, const struct ctl_next *nexts,
+		   const char *what)
+{
+	const char *next = ctl_next_of(nexts, error);
+
+	return next ? ctl_fail_as(ctl, CTL_REFUSED, error, next, what)
+		    : ctl_fail_call(ctl, error, "%s", what);
 }
 
 int ctl_fail_silence(struct ctl *ctl, int timeout_ms, const char *format, ...)
@@ -234,28 +250,23 @@ int ctl_fail_silence(struct ctl *ctl, int timeout_ms, const char *format, ...)
 int ctl_fail_completion(struct ctl *ctl, int error, const char *format, ...)
 {
 	const char *why = strerror(-error);
-	int status = failure_status_of(ctl, error);
-	char what[MESSAGE_BYTES];
-	char next[NEXT_BYTES];
 	va_list args;
+	int status;
 
 	/* What the library said last need not be about this operation. */
-	if (error == -ECONNRESET && *kfbrick_error(ctl->k))
-		why = kfbrick_error(ctl->k);
+	if (error == -ECONNRESET)
+		why = why_of(ctl, error);
 	else if (error == -ECONNABORTED)
 		why = "three connections in a row died with it in flight";
 	va_start(args, format);
-	vsnprintf(what, sizeof(what), format, args);
+	status = fail_operation(ctl, error, why, format, args);
 	va_end(args);
-	return ctl_fail_why(ctl, status, error,
-			    next_with_lease(ctl, status, error, next), what,
-			    why);
+	return status;
 }
 
 void ctl_note(struct ctl *ctl, const char *format, ...)
 {
 	char message[MESSAGE_BYTES];
-	struct json_object *object;
 	va_list args;
 
 	va_start(args, format);
@@ -263,12 +274,11 @@ void ctl_note(struct ctl *ctl, const char *format, ...)
 	va_end(args);
 	if (ctl->progress)
 		ctl_progress_hide(ctl->progress);
-	if (!ctl->json) {
+	if (ctl->json)
+		ctl_json_print_to(stderr,
+				  ctl_json_of("note",
+					      json_object_new_string(message)));
+	else
 		fprintf(stderr, "brickctl: %s: %s\n", ctl->command->name,
 			message);
-		return;
-	}
-	object = json_object_new_object();
-	ctl_json_text(object, "note", message);
-	ctl_json_print_to(stderr, object);
 }

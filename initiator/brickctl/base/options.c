@@ -4,7 +4,6 @@
  * and each command's own.
  */
 #include <getopt.h>
-#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -118,12 +117,10 @@ static int set_seconds(struct ctl *ctl, const char *option, const char *value,
 	uint64_t seconds;
 	int status;
 
-	status = ctl_read_number(ctl, option, value, TIMEOUT_MAX_S, &seconds);
+	status = ctl_read_number(ctl, option, value, least, TIMEOUT_MAX_S,
+				 &seconds);
 	if (status)
 		return status;
-	if (seconds < least)
-		return ctl_usage(ctl, "%s \"%s\": at least %" PRIu64, option,
-				 value, least);
 	*ms = (uint32_t)seconds * MS_PER_S;
 	return CTL_GO_ON;
 }

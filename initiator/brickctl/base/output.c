@@ -2,8 +2,13 @@
 /*
  * How values look: sizes, names and ids for people, the same in JSON.
  */
+#include <errno.h>
 #include <inttypes.h>
+#include <limits.h>
+#include <stdarg.h>
 #include <stdio.h>
+#include <string.h>
+#include <unistd.h>
 
 #include "initiator/brickctl/base/brickctl.h"
 
@@ -37,6 +42,35 @@ uint64_t ctl_blocks_bytes(uint64_t n_blocks)
 	if (n_blocks > UINT64_MAX / KFBRICK_BLOCK_BYTES)
 		return UINT64_MAX;
 	return n_blocks * KFBRICK_BLOCK_BYTES;
+}
+
+const char *ctl_blocks_text(char text[CTL_BLOCKS_TEXT_BYTES], uint64_t n_blocks)
+{
+	char size[CTL_SIZE_TEXT_BYTES];
+
+	snprintf(text, CTL_BLOCKS_TEXT_BYTES, "%" PRIu64 " (%s)", n_blocks,
+		 ctl_size_text(size, ctl_blocks_bytes(n_blocks)));
+	return text;
+}
+
+bool ctl_read_line(char *text, size_t size, const char *format, ...)
+{
+	char path[PATH_MAX];
+	va_list args;
+	FILE *file;
+	bool got;
+
+	va_start(args, format);
+	vsnprintf(path, sizeof(path), format, args);
+	va_end(args);
+	*text = '\0';
+	file = fopen(path, "re");
+	if (!file)
+		return false;
+	got = fgets(text, (int)size, file) != NULL;
+	fclose(file);
+	text[got ? strcspn(text, "\n") : 0] = '\0';
+	return got;
 }
 
 const char *ctl_flush_name(uint32_t flush_mode)
@@ -95,6 +129,14 @@ void ctl_json_text(struct json_object *object, const char *name,
 	json_object_object_add(object, name, json_object_new_string(value));
 }
 
+struct json_object *ctl_json_of(const char *name, struct json_object *member)
+{
+	struct json_object *object = json_object_new_object();
+
+	json_object_object_add(object, name, member);
+	return object;
+}
+
 const char *ctl_json_line(struct json_object *object)
 {
 	return json_object_to_json_string_ext(
@@ -112,4 +154,36 @@ void ctl_json_print_to(FILE *file, struct json_object *object)
 void ctl_json_print(struct json_object *object)
 {
 	ctl_json_print_to(stdout, object);
+}
+
+int ctl_done(struct ctl *ctl, struct json_object *object, const char *format,
+	     ...)
+{
+	va_list args;
+
+	if (ctl->json) {
+		ctl_json_print(object);
+		return CTL_DONE;
+	}
+	json_object_put(object);
+	va_start(args, format);
+	vprintf(format, args);
+	va_end(args);
+	return CTL_DONE;
+}
+
+int ctl_write_full(int fd, const void *from, size_t len)
+{
+	size_t done = 0;
+	ssize_t n;
+
+	while (done < len) {
+		n = write(fd, (const char *)from + done, len - done);
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n < 0)
+			return -errno;
+		done += (size_t)n;
+	}
+	return 0;
 }

@@ -3,9 +3,14 @@
  * Values on the command line: ranges and numbers, and what is wrong with them.
  */
 #include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
 
 #include "initiator/brickctl/base/brickctl.h"
 #include "kfb_text.h"
+
+#define OPTION_BYTES 64
 
 static int refuse_value(struct ctl *ctl, const char *what, const char *text,
 			int err, unsigned int error_at)
@@ -31,7 +36,7 @@ int ctl_read_range(struct ctl *ctl, const char *text, uint64_t *va,
 }
 
 int ctl_read_number(struct ctl *ctl, const char *what, const char *text,
-		    uint64_t max, uint64_t *value)
+		    uint64_t least, uint64_t most, uint64_t *value)
 {
 	unsigned int error_at;
 	__u64 number;
@@ -40,29 +45,36 @@ int ctl_read_number(struct ctl *ctl, const char *what, const char *text,
 	err = kfb_size_parse(text, &number, &error_at);
 	if (err)
 		return refuse_value(ctl, what, text, err, error_at);
-	if (number > max)
+	if (number > most)
 		return ctl_usage(ctl, "%s \"%s\": at most %" PRIu64, what, text,
-				 max);
+				 most);
+	if (number < least)
+		return ctl_usage(ctl, "%s \"%s\": at least %" PRIu64, what,
+				 text, least);
 	*value = number;
 	return CTL_DONE;
+}
+
+int ctl_read_option(struct ctl *ctl, const struct ctl_args *args, int option,
+		    uint64_t least, uint64_t most, uint64_t *value)
+{
+	const char *text = args->options[option];
+	char what[OPTION_BYTES];
+
+	if (!text)
+		return CTL_DONE;
+	snprintf(what, sizeof(what), "--%s",
+		 ctl->command->options[option].name);
+	return ctl_read_number(ctl, what, text, least, most, value);
 }
 
 int ctl_read_id(struct ctl *ctl, const char *what, const char *text,
 		uint64_t *id)
 {
-	uint64_t value = 0;
-	unsigned int i;
-
 	/* Sixteen digits are hexadecimal, also where they could be decimal. */
-	for (i = 0; i < CTL_ID_TEXT_BYTES - 1; i++) {
-		int digit = kfb_digit_value(text[i], 16);
-
-		if (digit < 0)
-			return ctl_read_number(ctl, what, text, UINT64_MAX, id);
-		value = value << 4 | (uint64_t)digit;
-	}
-	if (text[i])
-		return ctl_read_number(ctl, what, text, UINT64_MAX, id);
-	*id = value;
+	if (strspn(text, "0123456789abcdefABCDEF") != CTL_ID_TEXT_BYTES - 1 ||
+	    text[CTL_ID_TEXT_BYTES - 1])
+		return ctl_read_number(ctl, what, text, 0, UINT64_MAX, id);
+	*id = strtoull(text, NULL, 16);
 	return CTL_DONE;
 }

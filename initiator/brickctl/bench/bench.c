@@ -11,7 +11,6 @@
 
 #include "initiator/brickctl/base/clock.h"
 
-#define TIMEOUT_DEFAULT_MS 10000
 /* How long a wait may last before the stop flag is looked at. */
 #define LOOK_MS 200
 
@@ -143,7 +142,6 @@ static int take_completed(struct bench_run *run,
 static int collect_completed(struct bench_run *run, uint64_t *idle_ms)
 {
 	struct kfbrick_completion done[CTL_BENCH_DEPTH_MAX];
-	uint64_t limit_ms = run->ctl->settings.timeout_ms;
 	int status = CTL_DONE;
 	int n;
 	int i;
@@ -153,7 +151,7 @@ static int collect_completed(struct bench_run *run, uint64_t *idle_ms)
 		*idle_ms = 0;
 	else
 		*idle_ms += LOOK_MS;
-	if (!n && *idle_ms > (limit_ms ? limit_ms : TIMEOUT_DEFAULT_MS))
+	if (!n && *idle_ms > ctl_timeout_ms(run->ctl))
 		n = -ETIMEDOUT;
 	if (n < 0)
 		return ctl_fail_call(run->ctl, n, "waiting for %u operations",

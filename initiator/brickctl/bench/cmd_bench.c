@@ -71,24 +71,6 @@ static void on_signal(int signal)
 	interrupted = signal;
 }
 
-static int measure_one(struct bench *b, enum ctl_bench_op op)
-{
-	int status;
-
-	b->job.op = op;
-	status = ctl_bench_measure(b->ctl, &b->job, &interrupted, &b->result);
-	if (status)
-		return status;
-	if (b->ctl->json) {
-		json_object_array_add(b->results,
-				      ctl_bench_json(&b->job, &b->result));
-		return CTL_DONE;
-	}
-	ctl_bench_print(&b->job, &b->result, b->histogram);
-	fflush(stdout);
-	return CTL_DONE;
-}
-
 /* Reading comes last, so that it reads what was written. */
 static int measure_all(struct bench *b)
 {
@@ -97,14 +79,27 @@ static int measure_all(struct bench *b)
 		CTL_BENCH_DURABLE,
 		CTL_BENCH_READ,
 	};
-	int status = CTL_DONE;
 	unsigned int i;
+	int status;
 
-	for (i = 0; i < CTL_BENCH_OPS && !status && !interrupted; i++) {
-		if (b->ops[order[i]])
-			status = measure_one(b, order[i]);
+	for (i = 0; i < CTL_BENCH_OPS && !interrupted; i++) {
+		if (!b->ops[order[i]])
+			continue;
+		b->job.op = order[i];
+		status = ctl_bench_measure(b->ctl, &b->job, &interrupted,
+					   &b->result);
+		if (status)
+			return status;
+		if (b->ctl->json) {
+			json_object_array_add(b->results,
+					      ctl_bench_json(&b->job,
+							     &b->result));
+			continue;
+		}
+		ctl_bench_print(&b->job, &b->result, b->histogram);
+		fflush(stdout);
 	}
-	return status;
+	return CTL_DONE;
 }
 
 static int with_memory(struct bench *b)
@@ -203,15 +198,14 @@ static int with_blocks(struct bench *b)
 	return status ? status : end;
 }
 
-static int check_brick(struct bench *b)
+static int connect_to_brick(struct bench *b)
 {
 	struct ctl *ctl = b->ctl;
-	struct kfbrick_info info = { .size = sizeof(info) };
-	int err;
+	struct kfbrick_info info;
+	int status = ctl_connect_info(ctl, &info);
 
-	err = kfbrick_get_info(ctl->k, &info);
-	if (err)
-		return ctl_fail_call(ctl, err, "%s", ctl->settings.brick);
+	if (status)
+		return status;
 	if (b->allocates && info.alloc_max_blocks &&
 	    b->n_blocks > info.alloc_max_blocks)
 		return ctl_usage(ctl, "%" PRIu64 " blocks: at most %" PRIu64,
@@ -246,22 +240,6 @@ static int read_op(struct bench *b, const char *text)
 	return CTL_DONE;
 }
 
-static int read_positive(struct ctl *ctl, const struct ctl_args *args,
-			 int option, uint64_t max, uint64_t *value)
-{
-	const char *text = args->options[option];
-	char what[32];
-	int status;
-
-	if (!text)
-		return CTL_DONE;
-	snprintf(what, sizeof(what), "--%s", options[option].name);
-	status = ctl_read_number(ctl, what, text, max, value);
-	if (!status && !*value)
-		status = ctl_usage(ctl, "%s \"%s\": at least 1", what, text);
-	return status;
-}
-
 static int read_numbers(struct bench *b, const struct ctl_args *args)
 {
 	uint64_t time_s = args->options[OPT_COUNT] ? 0 : TIME_DEFAULT_S;
@@ -269,17 +247,17 @@ static int read_numbers(struct bench *b, const struct ctl_args *args)
 	int status;
 
 	b->job.size = SIZE_DEFAULT;
-	status = read_positive(b->ctl, args, OPT_SIZE, BUFFER_MAX_BYTES,
-			       &b->job.size);
+	status = ctl_read_option(b->ctl, args, OPT_SIZE, 1, BUFFER_MAX_BYTES,
+				 &b->job.size);
 	if (!status)
-		status = read_positive(b->ctl, args, OPT_DEPTH,
-				       CTL_BENCH_DEPTH_MAX, &depth);
+		status = ctl_read_option(b->ctl, args, OPT_DEPTH, 1,
+					 CTL_BENCH_DEPTH_MAX, &depth);
 	if (!status)
-		status = read_positive(b->ctl, args, OPT_TIME, TIME_MAX_S,
-				       &time_s);
+		status = ctl_read_option(b->ctl, args, OPT_TIME, 1, TIME_MAX_S,
+					 &time_s);
 	if (!status)
-		status = read_positive(b->ctl, args, OPT_COUNT, UINT64_MAX,
-				       &b->job.count);
+		status = ctl_read_option(b->ctl, args, OPT_COUNT, 1, UINT64_MAX,
+					 &b->job.count);
 	b->job.depth = (unsigned int)depth;
 	b->job.time_ns = time_s * CTL_NS_PER_S;
 	return status;
@@ -344,9 +322,7 @@ static int run_bench(struct ctl *ctl, const struct ctl_args *args)
 	b.ctl = ctl;
 	status = read_bench_arguments(&b, args);
 	if (!status)
-		status = ctl_connect(ctl);
-	if (!status)
-		status = check_brick(&b);
+		status = connect_to_brick(&b);
 	if (status)
 		return status;
 	b.results = json_object_new_array();

@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "initiator/brickctl/base/brickctl.h"
-#include "initiator/brickctl/admin/list_holders.h"
+#include "initiator/brickctl/admin/admin.h"
 
 #define PAGE_EXTENTS 512
 

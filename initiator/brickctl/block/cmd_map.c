@@ -73,8 +73,8 @@ static int read_request(struct ctl *ctl, const struct ctl_args *args,
 		r->flags |= KFBRICK_MAP_NOWAIT;
 	r->hold_ms = HOLD_FOREVER_MS;
 	if (given[OPT_HOLD]) {
-		status = ctl_read_number(ctl, "--hold", given[OPT_HOLD],
-					 HOLD_MAX_S, &seconds);
+		status = ctl_read_option(ctl, args, OPT_HOLD, 0, HOLD_MAX_S,
+					 &seconds);
 		if (status)
 			return status;
 		r->hold_ms = seconds * MS_PER_S;

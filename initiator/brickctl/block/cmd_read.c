@@ -58,31 +58,29 @@ static int take_out(struct ctl *ctl, struct read_job *job,
 static int copy_out(struct ctl_transfer *t, struct read_job *job)
 {
 	struct ctl_chunk *chunk;
+	unsigned int n_emptied = 0; /* after the last was posted */
 	uint64_t done = 0;
-	unsigned int i;
 	size_t len;
 	int status;
 
-	while (done < job->len) {
+	while (n_emptied < CTL_CHUNKS_DEPTH) {
 		status = ctl_transfer_next(t, &chunk);
 		if (!status)
 			status = take_out(t->ctl, job, chunk);
 		if (status)
 			return status;
+		if (done == job->len) {
+			n_emptied++;
+			continue;
+		}
 		len = ctl_block_rest(job->va + done);
 		if (len > job->len - done)
 			len = job->len - done;
-		status = ctl_transfer_read(t, chunk, job->va + done, len);
+		status =
+			ctl_transfer_post(t, chunk, job->va + done, len, false);
 		if (status)
 			return status;
 		done += len;
-	}
-	for (i = 0; i < CTL_CHUNKS_DEPTH; i++) {
-		status = ctl_transfer_next(t, &chunk);
-		if (!status)
-			status = take_out(t->ctl, job, chunk);
-		if (status)
-			return status;
 	}
 	return CTL_DONE;
 }
@@ -115,26 +113,11 @@ static int map_and_copy(struct ctl *ctl, struct read_job *job)
 	return CTL_DONE;
 }
 
-static void print_read_done(const struct ctl *ctl, const struct read_job *job)
-{
-	char size[CTL_SIZE_TEXT_BYTES];
-	struct json_object *object;
-
-	if (!ctl->json) {
-		printf("%s read at 0x%" PRIx64 " into %s\n",
-		       ctl_size_text(size, job->len), job->va, job->path);
-		return;
-	}
-	object = json_object_new_object();
-	ctl_json_hex(object, "va", job->va);
-	ctl_json_count(object, "length", job->len);
-	ctl_json_text(object, "output", job->path);
-	ctl_json_print(object);
-}
-
 /* Only once the brick has answered is there something to replace a file by. */
 static int read_to_file(struct ctl *ctl, struct read_job *job)
 {
+	char size[CTL_SIZE_TEXT_BYTES];
+	struct json_object *object;
 	int status;
 
 	job->fd = open(job->path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC,
@@ -146,9 +129,14 @@ static int read_to_file(struct ctl *ctl, struct read_job *job)
 	if (close(job->fd) && !status)
 		status = ctl_fail(ctl, CTL_USAGE, -errno, "read it again",
 				  "%s: %s", job->path, strerror(errno));
-	if (!status)
-		print_read_done(ctl, job);
-	return status;
+	if (status)
+		return status;
+	object = json_object_new_object();
+	ctl_json_hex(object, "va", job->va);
+	ctl_json_count(object, "length", job->len);
+	ctl_json_text(object, "output", job->path);
+	return ctl_done(ctl, object, "%s read at 0x%" PRIx64 " into %s\n",
+			ctl_size_text(size, job->len), job->va, job->path);
 }
 
 static int read_job(struct ctl *ctl, const struct ctl_args *args,
@@ -158,11 +146,10 @@ static int read_job(struct ctl *ctl, const struct ctl_args *args,
 
 	if (!args->options[OPT_LENGTH])
 		return ctl_usage(ctl, "needs --length");
-	status = ctl_read_number(ctl, "address", args->words[0], UINT64_MAX,
+	status = ctl_read_number(ctl, "address", args->words[0], 0, UINT64_MAX,
 				 &job->va);
 	if (!status)
-		status = ctl_read_number(ctl, "--length",
-					 args->options[OPT_LENGTH], UINT64_MAX,
+		status = ctl_read_option(ctl, args, OPT_LENGTH, 0, UINT64_MAX,
 					 &job->len);
 	if (status)
 		return status;

@@ -63,6 +63,8 @@ static const struct action {
 	{ "show", 0, 0, 0, NULL },
 };
 
+#define N_ACTIONS (sizeof(actions) / sizeof(actions[0]))
+
 /* As the tool blkpr of util-linux calls them. */
 static const char *const type_names[] = {
 	[KFBRICK_RESERVED_NONE] = "none",
@@ -84,42 +86,6 @@ static const char *const type_names[] = {
 static const char *type_name(uint32_t type)
 {
 	return type < N_TYPES ? type_names[type] : "unknown";
-}
-
-static int read_type(struct ctl *ctl, const char *text, uint32_t *type)
-{
-	uint32_t i;
-
-	for (i = KFBRICK_RESERVED_WRITE_EXCLUSIVE; i < N_TYPES; i++) {
-		if (strcmp(text, type_names[i]) != 0)
-			continue;
-		*type = i;
-		return 0;
-	}
-	return ctl_usage(ctl, "\"%s\" is no type of a reservation", text);
-}
-
-static int read_key(struct ctl *ctl, const char *what, const char *text,
-		    uint64_t *key)
-{
-	return text ? ctl_read_number(ctl, what, text, UINT64_MAX, key) : 0;
-}
-
-static int find_action(struct ctl *ctl, const char *word,
-		       const struct action **out)
-{
-	size_t i;
-
-	for (i = 0; i < sizeof(actions) / sizeof(actions[0]); i++) {
-		if (strcmp(word, actions[i].name) != 0)
-			continue;
-		*out = &actions[i];
-		return 0;
-	}
-	return ctl_usage(ctl,
-			 "\"%s\" is none of register, reserve, release, "
-			 "preempt, clear and show",
-			 word);
 }
 
 static int check_options(struct ctl *ctl, const struct ctl_args *args,
@@ -144,19 +110,24 @@ static int check_options(struct ctl *ctl, const struct ctl_args *args,
 static int read_options(struct ctl *ctl, const struct ctl_args *args,
 			struct kfbrick_reserve *want)
 {
-	int status = 0;
+	const char *type = args->options[OPT_TYPE];
+	uint32_t i = KFBRICK_RESERVED_WRITE_EXCLUSIVE;
+	int status;
 
-	if (args->options[OPT_TYPE])
-		status = read_type(ctl, args->options[OPT_TYPE], &want->type);
+	while (type && i < N_TYPES && strcmp(type, type_names[i]) != 0)
+		i++;
+	if (i == N_TYPES)
+		return ctl_usage(ctl, "\"%s\" is no type of a reservation",
+				 type);
+	if (type)
+		want->type = i;
+	status = ctl_read_option(ctl, args, OPT_KEY, 0, UINT64_MAX, &want->key);
 	if (!status)
-		status = read_key(ctl, "--key", args->options[OPT_KEY],
-				  &want->key);
+		status = ctl_read_option(ctl, args, OPT_NEW_KEY, 0, UINT64_MAX,
+					 &want->new_key);
 	if (!status)
-		status = read_key(ctl, "--new-key", args->options[OPT_NEW_KEY],
-				  &want->new_key);
-	if (!status)
-		status = read_key(ctl, "--victim", args->options[OPT_VICTIM],
-				  &want->new_key);
+		status = ctl_read_option(ctl, args, OPT_VICTIM, 0, UINT64_MAX,
+					 &want->new_key);
 	if (args->options[OPT_IGNORE_KEY])
 		want->flags = KFBRICK_RESERVE_IGNORE_KEY;
 	if (args->options[OPT_ABORT])
@@ -164,36 +135,12 @@ static int read_options(struct ctl *ctl, const struct ctl_args *args,
 	return status;
 }
 
-static int fail_reserve(struct ctl *ctl, int err, const char *range)
-{
-	switch (err) {
-	case -EBADE:
-		return ctl_fail_as(ctl, CTL_REFUSED, err,
-				   "brickctl reserve show VA+N says who has "
-				   "which key",
-				   range);
-	case -EOPNOTSUPP:
-		return ctl_fail_as(ctl, CTL_REFUSED, err,
-				   "reservations = PATH in brickd.conf names "
-				   "the file that it keeps them in, from "
-				   "version 0.2 on",
-				   range);
-	default:
-		return ctl_fail_call(ctl, err, "%s", range);
-	}
-}
-
-static void print_reservation(const struct kfbrick_reservation *r)
-{
-	uint32_t i;
-
-	printf("type %s\nblocks %" PRIu64 "\ngeneration %" PRIu32 "\n",
-	       type_name(r->type), r->n_blocks, r->generation);
-	for (i = 0; i < r->n_registrants; i++)
-		printf("key 0x%" PRIx64 " %s%s\n", r->registrants[i].key,
-		       r->registrants[i].name,
-		       r->registrants[i].is_holder ? " holder" : "");
-}
+static const struct ctl_next reserve_nexts[] = {
+	{ -EBADE, "brickctl reserve show VA+N says who has which key" },
+	{ -EOPNOTSUPP,
+	  "reservations = PATH in brickd.conf names the file that it keeps them in, from version 0.2 on" },
+	{ 0 },
+};
 
 static void print_reservation_json(uint64_t va,
 				   const struct kfbrick_reservation *r)
@@ -223,15 +170,22 @@ static int show_reservation(struct ctl *ctl, const char *range, uint64_t va,
 {
 	struct kfbrick_reservation r = { .size = sizeof(r) };
 	int err = kfbrick_get_reservation(ctl->k, va, n_blocks, &r);
+	uint32_t i;
 
 	if (ctl_is_unanswered(err))
 		return ctl_fail_as(ctl, CTL_UNREACHED, err, "ask again", range);
 	if (err)
-		return fail_reserve(ctl, err, range);
-	if (ctl->json)
+		return ctl_fail_known(ctl, err, reserve_nexts, range);
+	if (ctl->json) {
 		print_reservation_json(va, &r);
-	else
-		print_reservation(&r);
+		return CTL_DONE;
+	}
+	printf("type %s\nblocks %" PRIu64 "\ngeneration %" PRIu32 "\n",
+	       type_name(r.type), r.n_blocks, r.generation);
+	for (i = 0; i < r.n_registrants; i++)
+		printf("key 0x%" PRIx64 " %s%s\n", r.registrants[i].key,
+		       r.registrants[i].name,
+		       r.registrants[i].is_holder ? " holder" : "");
 	return CTL_DONE;
 }
 
@@ -248,32 +202,33 @@ static int change_reservation(struct ctl *ctl, const char *range,
 				   "reserve show VA+N says",
 				   range);
 	if (err)
-		return fail_reserve(ctl, err, range);
-	if (!ctl->json) {
-		printf("%s %s\n", range, action->done);
-		return CTL_DONE;
-	}
+		return ctl_fail_known(ctl, err, reserve_nexts, range);
 	object = json_object_new_object();
 	ctl_json_text(object, "done", action->done);
 	ctl_json_hex(object, "va", want->va);
 	ctl_json_count(object, "n_blocks", want->n_blocks);
-	ctl_json_print(object);
-	return CTL_DONE;
+	return ctl_done(ctl, object, "%s %s\n", range, action->done);
 }
 
 static int run_reserve(struct ctl *ctl, const struct ctl_args *args)
 {
 	struct kfbrick_reserve want = { .size = sizeof(want) };
-	const struct action *action = NULL;
+	const struct action *action = actions;
 	int status;
 
-	status = find_action(ctl, args->words[0], &action);
-	if (!status)
-		status = ctl_read_range(ctl, args->words[1], &want.va,
-					&want.n_blocks);
+	while (action < actions + N_ACTIONS &&
+	       strcmp(args->words[0], action->name) != 0)
+		action++;
+	if (action == actions + N_ACTIONS)
+		return ctl_usage(
+			ctl,
+			"\"%s\" is none of register, reserve, release, "
+			"preempt, clear and show",
+			args->words[0]);
+	want.action = action->action;
+	status = ctl_read_range(ctl, args->words[1], &want.va, &want.n_blocks);
 	if (!status)
 		status = check_options(ctl, args, action);
-	want.action = status ? 0 : action->action;
 	if (!status)
 		status = read_options(ctl, args, &want);
 	if (!status)

@@ -2,8 +2,6 @@
 /*
  * brickctl unmap: ends a mapping.
  */
-#include <stdio.h>
-
 #include "initiator/brickctl/base/brickctl.h"
 
 static int run_unmap(struct ctl *ctl, const struct ctl_args *args)
@@ -23,14 +21,10 @@ static int run_unmap(struct ctl *ctl, const struct ctl_args *args)
 	if (err)
 		return ctl_fail_call(ctl, err, "mapping %s",
 				     ctl_id_text(text, id));
-	if (!ctl->json) {
-		printf("mapping %s ended\n", ctl_id_text(text, id));
-		return CTL_DONE;
-	}
 	object = json_object_new_object();
 	ctl_json_id(object, "mapping_id", id);
-	ctl_json_print(object);
-	return CTL_DONE;
+	return ctl_done(ctl, object, "mapping %s ended\n",
+			ctl_id_text(text, id));
 }
 
 const struct ctl_command ctl_cmd_unmap = {

@@ -166,7 +166,7 @@ static int write_chunk(struct write_job *job)
 			return status;
 	}
 	job->ctl->under_way = true;
-	status = ctl_transfer_write(&job->transfer, chunk, va, (size_t)n);
+	status = ctl_transfer_post(&job->transfer, chunk, va, (size_t)n, true);
 	if (status)
 		return status;
 	job->done += (uint64_t)n;
@@ -194,40 +194,16 @@ static int copy_in(struct write_job *job)
 	return status ? status : end;
 }
 
-static void print_write_done(const struct write_job *job)
-{
-	bool durable = job->flush && job->done;
-	char size[CTL_SIZE_TEXT_BYTES];
-	struct json_object *object;
-
-	if (!job->ctl->json) {
-		printf("%s written at 0x%" PRIx64 "%s\n",
-		       ctl_size_text(size, job->done), job->va,
-		       durable ? ", durable" : "");
-		return;
-	}
-	object = json_object_new_object();
-	ctl_json_hex(object, "va", job->va);
-	ctl_json_count(object, "length", job->done);
-	ctl_json_bool(object, "durable", durable);
-	ctl_json_text(object, "flush_mode",
-		      ctl_flush_name(job->info.flush_mode));
-	ctl_json_print(object);
-}
-
 static int connect_and_copy(struct write_job *job)
 {
 	struct ctl *ctl = job->ctl;
-	int status;
-	int err;
+	int status = ctl_connect_info(ctl, &job->info);
+	char size[CTL_SIZE_TEXT_BYTES];
+	struct json_object *object;
+	bool durable;
 
-	status = ctl_connect(ctl);
 	if (status)
 		return status;
-	job->info.size = sizeof(job->info);
-	err = kfbrick_get_info(ctl->k, &job->info);
-	if (err)
-		return ctl_fail_call(ctl, err, "%s", ctl->settings.brick);
 	if (job->info.flush_mode == KFBRICK_FLUSH_NONE) {
 		ctl_note(ctl, "%s is volatile: nothing is durable there",
 			 ctl->settings.brick);
@@ -237,9 +213,18 @@ static int connect_and_copy(struct write_job *job)
 	if (!status)
 		status = copy_in(job);
 	ctl_transfer_close(&job->transfer);
-	if (!status)
-		print_write_done(job);
-	return status;
+	if (status)
+		return status;
+	durable = job->flush && job->done;
+	object = json_object_new_object();
+	ctl_json_hex(object, "va", job->va);
+	ctl_json_count(object, "length", job->done);
+	ctl_json_bool(object, "durable", durable);
+	ctl_json_text(object, "flush_mode",
+		      ctl_flush_name(job->info.flush_mode));
+	return ctl_done(ctl, object, "%s written at 0x%" PRIx64 "%s\n",
+			ctl_size_text(size, job->done), job->va,
+			durable ? ", durable" : "");
 }
 
 /* A regular file tells how long it is; it must hold what is asked for. */
@@ -274,7 +259,6 @@ static int measure_input(struct write_job *job)
 static int read_write_arguments(struct ctl *ctl, const struct ctl_args *args,
 				struct write_job *job)
 {
-	const char *length = args->options[OPT_LENGTH];
 	int status;
 
 	job->path = args->options[OPT_INPUT];
@@ -284,14 +268,12 @@ static int read_write_arguments(struct ctl *ctl, const struct ctl_args *args,
 	job->map_flags = KFBRICK_MAP_RW;
 	job->map_flags |= args->options[OPT_SHARED] ? KFBRICK_MAP_SHARED
 						    : KFBRICK_MAP_EXCLUSIVE;
-	status = ctl_read_number(ctl, "address", args->words[0], UINT64_MAX,
+	job->len_known = args->options[OPT_LENGTH];
+	status = ctl_read_number(ctl, "address", args->words[0], 0, UINT64_MAX,
 				 &job->va);
-	if (!status && length) {
-		job->len_known = true;
-		status = ctl_read_number(ctl, "--length", length, UINT64_MAX,
-					 &job->len);
-	}
-	return status;
+	return status ? status
+		      : ctl_read_option(ctl, args, OPT_LENGTH, 0, UINT64_MAX,
+					&job->len);
 }
 
 static int run_write(struct ctl *ctl, const struct ctl_args *args)

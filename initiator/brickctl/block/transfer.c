@@ -10,16 +10,12 @@
 
 #include "initiator/brickctl/block/transfer.h"
 
-#define PAGE_BYTES	   4096
-#define TIMEOUT_DEFAULT_MS 10000
+#define PAGE_BYTES 4096
 
 /* How long nothing may move: the library may look for the brick meanwhile. */
 static int timeout_ms(const struct ctl *ctl)
 {
-	uint32_t ms = ctl->settings.timeout_ms ? ctl->settings.timeout_ms
-					       : TIMEOUT_DEFAULT_MS;
-
-	return (int)(ms + ctl->settings.reconnect_ms);
+	return (int)(ctl_timeout_ms(ctl) + ctl->settings.reconnect_ms);
 }
 
 int ctl_transfer_open(struct ctl_transfer *t, struct ctl *ctl)
@@ -124,18 +120,21 @@ int ctl_transfer_next(struct ctl_transfer *t, struct ctl_chunk **chunk)
 	return CTL_DONE;
 }
 
-static int post_chunk(struct ctl_transfer *t, struct ctl_chunk *chunk,
-		      bool is_write)
+int ctl_transfer_post(struct ctl_transfer *t, struct ctl_chunk *chunk,
+		      uint64_t va, size_t len, bool is_write)
 {
 	struct kfbrick *k = t->ctl->k;
-	int status = CTL_DONE;
+	int status;
 	int err;
 
+	chunk->va = va;
+	chunk->len = len;
+	chunk->filled = !is_write;
 	for (;;) {
-		err = is_write ? kfbrick_post_write(k, chunk->va, chunk->data,
-						    chunk->len, chunk)
-			       : kfbrick_post_read(k, chunk->va, chunk->data,
-						   chunk->len, chunk);
+		err = is_write ? kfbrick_post_write(k, va, chunk->data, len,
+						    chunk)
+			       : kfbrick_post_read(k, va, chunk->data, len,
+						   chunk);
 		if (err != -EAGAIN)
 			break;
 		status = collect_chunks(t, chunk);
@@ -144,26 +143,9 @@ static int post_chunk(struct ctl_transfer *t, struct ctl_chunk *chunk,
 	}
 	if (err)
 		return ctl_fail_call(t->ctl, err, "%zu bytes at 0x%" PRIx64,
-				     chunk->len, chunk->va);
+				     len, va);
 	chunk->in_flight = true;
 	return CTL_DONE;
-}
-
-int ctl_transfer_read(struct ctl_transfer *t, struct ctl_chunk *chunk,
-		      uint64_t va, size_t len)
-{
-	chunk->va = va;
-	chunk->len = len;
-	chunk->filled = true;
-	return post_chunk(t, chunk, false);
-}
-
-int ctl_transfer_write(struct ctl_transfer *t, struct ctl_chunk *chunk,
-		       uint64_t va, size_t len)
-{
-	chunk->va = va;
-	chunk->len = len;
-	return post_chunk(t, chunk, true);
 }
 
 int ctl_transfer_drain(struct ctl_transfer *t)
@@ -231,20 +213,4 @@ ssize_t ctl_read_full(int fd, void *to, size_t len)
 		done += (size_t)n;
 	}
 	return (ssize_t)done;
-}
-
-int ctl_write_full(int fd, const void *from, size_t len)
-{
-	size_t done = 0;
-	ssize_t n;
-
-	while (done < len) {
-		n = write(fd, (const char *)from + done, len - done);
-		if (n < 0 && errno == EINTR)
-			continue;
-		if (n < 0)
-			return -errno;
-		done += (size_t)n;
-	}
-	return 0;
 }

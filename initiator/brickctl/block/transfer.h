@@ -37,10 +37,9 @@ struct ctl_transfer {
 /* All return the status to exit with; errors have been reported. */
 int ctl_transfer_open(struct ctl_transfer *t, struct ctl *ctl);
 int ctl_transfer_next(struct ctl_transfer *t, struct ctl_chunk **chunk);
-int ctl_transfer_read(struct ctl_transfer *t, struct ctl_chunk *chunk,
-		      uint64_t va, size_t len);
-int ctl_transfer_write(struct ctl_transfer *t, struct ctl_chunk *chunk,
-		       uint64_t va, size_t len);
+/* A read fills the chunk, a write sends what is in it. */
+int ctl_transfer_post(struct ctl_transfer *t, struct ctl_chunk *chunk,
+		      uint64_t va, size_t len, bool is_write);
 /* Waits until nothing is in flight. */
 int ctl_transfer_drain(struct ctl_transfer *t);
 /* Drains, then makes what was written durable. */
@@ -62,6 +61,5 @@ uint64_t ctl_byte_range_blocks(uint64_t va, uint64_t len, uint64_t *first_va);
 
 /* Reads until the buffer is full or the input ends: bytes or -errno. */
 ssize_t ctl_read_full(int fd, void *to, size_t len);
-int ctl_write_full(int fd, const void *from, size_t len);
 
 #endif

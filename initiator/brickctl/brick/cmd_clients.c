@@ -27,28 +27,20 @@ static struct json_object *client_json(const struct kfbrick_client *client)
 	return object;
 }
 
-static int fail_clients(struct ctl *ctl, int err, const char *what)
-{
-	if (err == -EACCES)
-		return ctl_fail_as(
-			ctl, CTL_REFUSED, err,
-			"role = fencer in its section of brickd.conf "
-			"gives it that",
-			what);
-	return ctl_fail_call(ctl, err, "%s", what);
-}
+static const struct ctl_next clients_nexts[] = {
+	{ -ENOENT, "brickctl clients shows those it knows" },
+	{ -EACCES,
+	  "role = fencer in its section of brickd.conf gives it that" },
+	{ 0 },
+};
 
 static int show_one(struct ctl *ctl, const char *name)
 {
 	struct kfbrick_client client = { .size = sizeof(client) };
 	int err = kfbrick_get_client(ctl->k, name, &client);
 
-	if (err == -ENOENT)
-		return ctl_fail_as(ctl, CTL_REFUSED, err,
-				   "brickctl clients shows those it knows",
-				   name);
 	if (err)
-		return fail_clients(ctl, err, name);
+		return ctl_fail_known(ctl, err, clients_nexts, name);
 	if (ctl->json)
 		ctl_json_print(client_json(&client));
 	else
@@ -59,7 +51,6 @@ static int show_one(struct ctl *ctl, const char *name)
 static int show_all(struct ctl *ctl)
 {
 	struct kfbrick_client client = { .size = sizeof(client) };
-	struct json_object *object = json_object_new_object();
 	struct json_object *list = json_object_new_array();
 	int err;
 
@@ -70,16 +61,10 @@ static int show_all(struct ctl *ctl)
 		else
 			print_client(&client);
 	}
-	json_object_object_add(object, "clients", list);
-	if (err != -ENOENT) {
-		json_object_put(object);
-		return fail_clients(ctl, err, ctl->settings.brick);
-	}
-	if (ctl->json)
-		ctl_json_print(object);
-	else
-		json_object_put(object);
-	return CTL_DONE;
+	if (err == -ENOENT)
+		return ctl_done(ctl, ctl_json_of("clients", list), "%s", "");
+	json_object_put(list);
+	return ctl_fail_known(ctl, err, clients_nexts, ctl->settings.brick);
 }
 
 static int run_clients(struct ctl *ctl, const struct ctl_args *args)

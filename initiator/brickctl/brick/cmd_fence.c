@@ -3,60 +3,37 @@
  * brickctl fence and admit: keep a client out of a brick, and let it in again.
  */
 #include <errno.h>
-#include <stdio.h>
 
 #include "initiator/brickctl/base/brickctl.h"
 
-/* Asking again is harmless, also when the answer to the first time was lost. */
-static int fail_fence(struct ctl *ctl, int err, const char *client)
-{
-	if (ctl_is_unanswered(err))
-		return ctl_fail_as(ctl, CTL_UNKNOWN, err,
-				   "it may have happened or not: say it again",
-				   client);
-	switch (err) {
-	case -ENOENT:
-		return ctl_fail_as(ctl, CTL_REFUSED, err,
-				   "brickctl clients shows those it knows",
-				   client);
-	case -EACCES:
-		return ctl_fail_as(
-			ctl, CTL_REFUSED, err,
-			"role = fencer in its section of brickd.conf "
-			"gives it that",
-			client);
-	case -EOPNOTSUPP:
-		return ctl_fail_as(
-			ctl, CTL_REFUSED, err,
-			"fences = PATH in brickd.conf names the file "
-			"that it keeps them in, from version 0.2 on",
-			client);
-	default:
-		return ctl_fail_call(ctl, err, "%s", client);
-	}
-}
+static const struct ctl_next fence_nexts[] = {
+	{ -ENOENT, "brickctl clients shows those it knows" },
+	{ -EACCES,
+	  "role = fencer in its section of brickd.conf gives it that" },
+	{ -EOPNOTSUPP,
+	  "fences = PATH in brickd.conf names the file that it keeps them in, from version 0.2 on" },
+	{ 0 },
+};
 
 static int change_client(struct ctl *ctl, const char *client,
 			 int (*call)(struct kfbrick *k, const char *client),
 			 const char *done)
 {
-	struct json_object *object;
 	int status, err;
 
 	status = ctl_connect(ctl);
 	if (status)
 		return status;
 	err = call(ctl->k, client);
+	/* Asking again is harmless, also when the answer to the first time was lost. */
+	if (ctl_is_unanswered(err))
+		return ctl_fail_as(ctl, CTL_UNKNOWN, err,
+				   "it may have happened or not: say it again",
+				   client);
 	if (err)
-		return fail_fence(ctl, err, client);
-	if (!ctl->json) {
-		printf("%s %s\n", client, done);
-		return CTL_DONE;
-	}
-	object = json_object_new_object();
-	ctl_json_text(object, done, client);
-	ctl_json_print(object);
-	return CTL_DONE;
+		return ctl_fail_known(ctl, err, fence_nexts, client);
+	return ctl_done(ctl, ctl_json_of(done, json_object_new_string(client)),
+			"%s %s\n", client, done);
 }
 
 static int run_fence(struct ctl *ctl, const struct ctl_args *args)

@@ -17,85 +17,50 @@ static const uint32_t flush_modes[] = {
 
 #define N_FLUSH_MODES (sizeof(flush_modes) / sizeof(flush_modes[0]))
 
-struct quota {
-	uint64_t blocks; /* KFBRICK_QUOTA_NONE: there is none */
-	uint64_t used;
-};
-
 /* More of them no brick can give. */
 #define GRANTS_MAX 256
+
+/* What a brick says of itself, and to this client. */
+struct answer {
+	struct kfbrick_info info;
+	char uuid[UUID_STR_LEN];
+	const char *path;
+	char interface[KFBRICK_INTERFACE_BYTES];
+	uint64_t quota_blocks; /* KFBRICK_QUOTA_NONE: there is none */
+	uint64_t quota_used;
+	uint64_t rate_bytes; /* 0: as many as there are */
+	uint32_t rate_ops;
+	struct kfbrick_grant grants[GRANTS_MAX];
+	size_t n_grants;
+};
 
 static const char *access_name(const struct kfbrick_grant *grant)
 {
 	return grant->access == KFBRICK_GRANT_RW ? "rw" : "ro";
 }
 
-static size_t get_grants(const struct ctl *ctl,
-			 struct kfbrick_grant grants[GRANTS_MAX])
-{
-	size_t n = kfbrick_get_grants(ctl->k, grants, GRANTS_MAX);
-
-	return n < GRANTS_MAX ? n : GRANTS_MAX;
-}
-
 /* Without a client there are none: whoever reaches the brick may use all. */
-static void print_grants_json(const struct ctl *ctl, struct json_object *object)
+static struct json_object *grants_json(const struct answer *a)
 {
 	struct json_object *list = json_object_new_array();
-	struct kfbrick_grant grants[GRANTS_MAX];
-	size_t n = get_grants(ctl, grants);
 	size_t i;
 
-	for (i = 0; i < n; i++) {
+	for (i = 0; i < a->n_grants; i++) {
 		struct json_object *grant = json_object_new_object();
 
-		ctl_json_hex(grant, "va", grants[i].va);
-		ctl_json_count(grant, "n_blocks", grants[i].n_blocks);
-		ctl_json_text(grant, "access", access_name(&grants[i]));
+		ctl_json_hex(grant, "va", a->grants[i].va);
+		ctl_json_count(grant, "n_blocks", a->grants[i].n_blocks);
+		ctl_json_text(grant, "access", access_name(&a->grants[i]));
 		json_object_array_add(list, grant);
 	}
-	json_object_object_add(object, "grants", list);
+	return list;
 }
 
-static void print_grants_text(const struct ctl *ctl)
-{
-	struct kfbrick_grant grants[GRANTS_MAX];
-	size_t n = get_grants(ctl, grants);
-	char size[CTL_SIZE_TEXT_BYTES];
-	size_t i;
-
-	if (!ctl->settings.client)
-		puts("grants       everything: this brick asks nobody who it is");
-	else if (!n)
-		puts("grants       none");
-	for (i = 0; i < n; i++)
-		printf("%-12s 0x%" PRIx64 "+%" PRIu64 " (%s) %s\n",
-		       i ? "" : "grants", grants[i].va, grants[i].n_blocks,
-		       ctl_size_text(size,
-				     ctl_blocks_bytes(grants[i].n_blocks)),
-		       access_name(&grants[i]));
-}
-
-static void print_rate_json(const struct ctl *ctl, struct json_object *object)
-{
-	uint64_t n_bytes;
-	uint32_t n_ops;
-
-	kfbrick_get_rate(ctl->k, &n_bytes, &n_ops);
-	if (n_bytes)
-		ctl_json_count(object, "rate_bytes", n_bytes);
-	if (n_ops)
-		ctl_json_count(object, "rate_ops", n_ops);
-}
-
-static void print_info_json(const struct ctl *ctl,
-			    const struct kfbrick_info *info,
-			    const struct quota *quota)
+static void print_info_json(const struct ctl *ctl, const struct answer *a)
 {
 	struct json_object *object = json_object_new_object();
 	struct json_object *modes = json_object_new_array();
-	char interface[KFBRICK_INTERFACE_BYTES];
-	char uuid[UUID_STR_LEN];
+	const struct kfbrick_info *info = &a->info;
 	unsigned int i;
 
 	for (i = 0; i < N_FLUSH_MODES; i++) {
@@ -105,11 +70,9 @@ static void print_info_json(const struct ctl *ctl,
 					       ctl_flush_name(flush_modes[i])));
 	}
 	ctl_json_text(object, "brick", ctl->settings.brick);
-	ctl_json_text(object, "path",
-		      kfb_path_name(kfbrick_get_path(ctl->k, interface)));
-	ctl_json_text(object, "interface", interface);
-	uuid_unparse_lower(info->uuid, uuid);
-	ctl_json_text(object, "uuid", uuid);
+	ctl_json_text(object, "path", a->path);
+	ctl_json_text(object, "interface", a->interface);
+	ctl_json_text(object, "uuid", a->uuid);
 	ctl_json_id(object, "instance_id", info->instance_id);
 	ctl_json_count(object, "power_epoch", info->power_epoch);
 	ctl_json_count(object, "block_bytes", KFBRICK_BLOCK_BYTES);
@@ -120,12 +83,15 @@ static void print_info_json(const struct ctl *ctl,
 	ctl_json_count(object, "slots_bad", info->slots_bad);
 	ctl_json_count(object, "slow_total", info->slow_total);
 	ctl_json_count(object, "slow_free", info->slow_free);
-	if (quota->blocks != KFBRICK_QUOTA_NONE) {
-		ctl_json_count(object, "quota_blocks", quota->blocks);
-		ctl_json_count(object, "quota_used_blocks", quota->used);
+	if (a->quota_blocks != KFBRICK_QUOTA_NONE) {
+		ctl_json_count(object, "quota_blocks", a->quota_blocks);
+		ctl_json_count(object, "quota_used_blocks", a->quota_used);
 	}
-	print_rate_json(ctl, object);
-	print_grants_json(ctl, object);
+	if (a->rate_bytes)
+		ctl_json_count(object, "rate_bytes", a->rate_bytes);
+	if (a->rate_ops)
+		ctl_json_count(object, "rate_ops", a->rate_ops);
+	json_object_object_add(object, "grants", grants_json(a));
 	json_object_object_add(object, "flush_modes", modes);
 	ctl_json_text(object, "flush_mode", ctl_flush_name(info->flush_mode));
 	ctl_json_text(object, "flush_why", info->flush_why);
@@ -140,79 +106,67 @@ static void print_info_json(const struct ctl *ctl,
 	ctl_json_print(object);
 }
 
-static void print_space(const struct kfbrick_info *info,
-			const struct quota *quota)
+static void print_space(const struct answer *a)
 {
-	char total[CTL_SIZE_TEXT_BYTES];
-	char left[CTL_SIZE_TEXT_BYTES];
+	const struct kfbrick_info *info = &a->info;
+	char total[CTL_BLOCKS_TEXT_BYTES];
+	char part[CTL_BLOCKS_TEXT_BYTES];
 
-	printf("blocks       %" PRIu64 " (%s)\n", info->slots_total,
-	       ctl_size_text(total, ctl_blocks_bytes(info->slots_total)));
-	printf("free         %" PRIu64 " (%s), of them %" PRIu64 " zeroed\n",
-	       info->slots_free,
-	       ctl_size_text(left, ctl_blocks_bytes(info->slots_free)),
-	       info->slots_clean);
+	printf("blocks       %s\n", ctl_blocks_text(total, info->slots_total));
+	printf("free         %s, of them %" PRIu64 " zeroed\n",
+	       ctl_blocks_text(part, info->slots_free), info->slots_clean);
 	printf("bad          %" PRIu64 "\n", info->slots_bad);
 	if (info->slow_total)
-		printf("slow tier    %" PRIu64 " (%s), free %" PRIu64 " (%s)\n",
-		       info->slow_total,
-		       ctl_size_text(total, ctl_blocks_bytes(info->slow_total)),
-		       info->slow_free,
-		       ctl_size_text(left, ctl_blocks_bytes(info->slow_free)));
-	if (quota->blocks != KFBRICK_QUOTA_NONE)
-		printf("quota        %" PRIu64 " (%s), in use %" PRIu64
-		       " (%s)\n",
-		       quota->blocks,
-		       ctl_size_text(total, ctl_blocks_bytes(quota->blocks)),
-		       quota->used,
-		       ctl_size_text(left, ctl_blocks_bytes(quota->used)));
+		printf("slow tier    %s, free %s\n",
+		       ctl_blocks_text(total, info->slow_total),
+		       ctl_blocks_text(part, info->slow_free));
+	if (a->quota_blocks != KFBRICK_QUOTA_NONE)
+		printf("quota        %s, in use %s\n",
+		       ctl_blocks_text(total, a->quota_blocks),
+		       ctl_blocks_text(part, a->quota_used));
 }
 
-static void print_rate(const struct ctl *ctl)
+static void print_rate_and_grants(const struct ctl *ctl, const struct answer *a)
 {
-	char bytes[CTL_SIZE_TEXT_BYTES];
-	uint64_t n_bytes;
-	uint32_t n_ops;
+	char size[CTL_SIZE_TEXT_BYTES];
+	char blocks[CTL_BLOCKS_TEXT_BYTES];
+	size_t i;
 
-	kfbrick_get_rate(ctl->k, &n_bytes, &n_ops);
-	if (!n_bytes && !n_ops)
-		return;
-	printf("rate        ");
-	if (n_bytes)
-		printf(" %s/s", ctl_size_text(bytes, n_bytes));
-	if (n_ops)
-		printf("%s %" PRIu32 " operations/s", n_bytes ? "," : "",
-		       n_ops);
-	putchar('\n');
+	if (a->rate_bytes || a->rate_ops) {
+		printf("rate        ");
+		if (a->rate_bytes)
+			printf(" %s/s", ctl_size_text(size, a->rate_bytes));
+		if (a->rate_ops)
+			printf("%s %" PRIu32 " operations/s",
+			       a->rate_bytes ? "," : "", a->rate_ops);
+		putchar('\n');
+	}
+	if (!ctl->settings.client)
+		puts("grants       everything: this brick asks nobody who it is");
+	else if (!a->n_grants)
+		puts("grants       none");
+	for (i = 0; i < a->n_grants; i++)
+		printf("%-12s 0x%" PRIx64 "+%s %s\n", i ? "" : "grants",
+		       a->grants[i].va,
+		       ctl_blocks_text(blocks, a->grants[i].n_blocks),
+		       access_name(&a->grants[i]));
 }
 
-static void print_path(const struct ctl *ctl)
+static void print_info_text(const struct ctl *ctl, const struct answer *a)
 {
-	char interface[KFBRICK_INTERFACE_BYTES];
-	enum kfbrick_path path = kfbrick_get_path(ctl->k, interface);
-
-	printf("path         %s%s%s\n", kfb_path_name(path),
-	       *interface ? " " : "", interface);
-}
-
-static void print_info_text(const struct ctl *ctl,
-			    const struct kfbrick_info *info,
-			    const struct quota *quota)
-{
+	const struct kfbrick_info *info = &a->info;
 	char extent[CTL_SIZE_TEXT_BYTES];
 	char batch[CTL_SIZE_TEXT_BYTES];
-	char uuid[UUID_STR_LEN];
 
 	printf("brick        %s\n", ctl->settings.brick);
-	print_path(ctl);
-	uuid_unparse_lower(info->uuid, uuid);
-	printf("uuid         %s\n", uuid);
+	printf("path         %s%s%s\n", a->path, *a->interface ? " " : "",
+	       a->interface);
+	printf("uuid         %s\n", a->uuid);
 	printf("instance     %016" PRIx64 "\n", info->instance_id);
 	printf("power epoch  %" PRIu64 "\n", info->power_epoch);
 	printf("medium       %s\n", kfb_medium_name(info->medium));
-	print_space(info, quota);
-	print_rate(ctl);
-	print_grants_text(ctl);
+	print_space(a);
+	print_rate_and_grants(ctl, a);
 	printf("flush        %s%s%s\n", ctl_flush_name(info->flush_mode),
 	       *info->flush_why ? ": " : "", info->flush_why);
 	if (info->unsafe)
@@ -232,23 +186,26 @@ static void print_info_text(const struct ctl *ctl,
 
 static int run_info(struct ctl *ctl, const struct ctl_args *args)
 {
-	struct kfbrick_info info = { .size = sizeof(info) };
-	struct quota quota;
+	static struct answer a;
 	int status;
 	int err;
 
-	status = ctl_connect(ctl);
+	status = ctl_connect_info(ctl, &a.info);
 	if (status)
 		return status;
-	err = kfbrick_get_info(ctl->k, &info);
-	if (!err)
-		err = kfbrick_get_quota(ctl->k, &quota.blocks, &quota.used);
+	err = kfbrick_get_quota(ctl->k, &a.quota_blocks, &a.quota_used);
 	if (err)
 		return ctl_fail_call(ctl, err, "%s", ctl->settings.brick);
+	uuid_unparse_lower(a.info.uuid, a.uuid);
+	a.path = kfb_path_name(kfbrick_get_path(ctl->k, a.interface));
+	kfbrick_get_rate(ctl->k, &a.rate_bytes, &a.rate_ops);
+	a.n_grants = kfbrick_get_grants(ctl->k, a.grants, GRANTS_MAX);
+	if (a.n_grants > GRANTS_MAX)
+		a.n_grants = GRANTS_MAX;
 	if (ctl->json)
-		print_info_json(ctl, &info, &quota);
+		print_info_json(ctl, &a);
 	else
-		print_info_text(ctl, &info, &quota);
+		print_info_text(ctl, &a);
 	return CTL_DONE;
 }
 

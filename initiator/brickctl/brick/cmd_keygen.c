@@ -28,23 +28,6 @@ static const struct ctl_option options[] = {
 	{ NULL },
 };
 
-static int write_line(int fd, const char line[KEY_LINE_BYTES])
-{
-	size_t done = 0;
-	ssize_t n;
-
-	while (done < KEY_LINE_BYTES) {
-		n = write(fd, line + done, KEY_LINE_BYTES - done);
-		if (n < 0)
-			return -errno;
-		done += (size_t)n;
-	}
-	/* The umask may have taken what the owner needs. */
-	if (fchmod(fd, MODE_KEY) || fsync(fd))
-		return -errno;
-	return 0;
-}
-
 /* Creates the file with the whole line in it, or leaves none. */
 static int create_file(const char *path, const char line[KEY_LINE_BYTES])
 {
@@ -54,7 +37,10 @@ static int create_file(const char *path, const char line[KEY_LINE_BYTES])
 	fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, MODE_KEY);
 	if (fd < 0)
 		return -errno;
-	err = write_line(fd, line);
+	err = ctl_write_full(fd, line, KEY_LINE_BYTES);
+	/* The umask may have taken what the owner needs. */
+	if (!err && (fchmod(fd, MODE_KEY) || fsync(fd)))
+		err = -errno;
 	if (close(fd) && !err)
 		err = -errno;
 	if (err)
@@ -97,7 +83,6 @@ static void make_folders(const char *path)
 static int make_file(struct ctl *ctl, const char *path, bool force,
 		     const char line[KEY_LINE_BYTES])
 {
-	struct json_object *object;
 	int err;
 
 	err = force ? replace_file(path, line) : create_file(path, line);
@@ -108,15 +93,10 @@ static int make_file(struct ctl *ctl, const char *path, bool force,
 	if (err)
 		return ctl_fail(ctl, CTL_USAGE, err, "name another file",
 				"%s: %s", path, strerror(-err));
-	if (!ctl->json) {
-		printf("%s: a new key; give the brick a copy as the key-file of this client\n",
-		       path);
-		return CTL_DONE;
-	}
-	object = json_object_new_object();
-	ctl_json_text(object, "key_file", path);
-	ctl_json_print(object);
-	return CTL_DONE;
+	return ctl_done(
+		ctl, ctl_json_of("key_file", json_object_new_string(path)),
+		"%s: a new key; give the brick a copy as the key-file of this client\n",
+		path);
 }
 
 static int generate_key(struct ctl *ctl, const char *path, bool force)

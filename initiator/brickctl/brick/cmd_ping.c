@@ -2,8 +2,6 @@
 /*
  * brickctl ping: how long a request takes.
  */
-#include <inttypes.h>
-#include <stdio.h>
 #include <stdlib.h>
 
 #include "initiator/brickctl/base/brickctl.h"
@@ -11,6 +9,7 @@
 
 #define COUNT_DEFAULT 10
 #define COUNT_MAX     1000000
+#define NS_PER_US     1e3
 
 enum {
 	OPT_COUNT
@@ -29,36 +28,10 @@ static int compare_times(const void *a, const void *b)
 	return (*x > *y) - (*x < *y);
 }
 
-static double ping_us_of(uint64_t ns)
-{
-	return (double)ns / 1e3;
-}
-
-static void print_times(const struct ctl *ctl, uint64_t *ns, size_t count)
-{
-	struct json_object *object;
-	uint64_t median;
-
-	qsort(ns, count, sizeof(*ns), compare_times);
-	median = ns[count / 2];
-	if (!ctl->json) {
-		printf("%zu pings of %s: min %.1f, median %.1f, max %.1f us\n",
-		       count, ctl->settings.brick, ping_us_of(ns[0]),
-		       ping_us_of(median), ping_us_of(ns[count - 1]));
-		return;
-	}
-	object = json_object_new_object();
-	ctl_json_text(object, "brick", ctl->settings.brick);
-	ctl_json_count(object, "count", count);
-	ctl_json_count(object, "min_ns", ns[0]);
-	ctl_json_count(object, "median_ns", median);
-	ctl_json_count(object, "max_ns", ns[count - 1]);
-	ctl_json_print(object);
-}
-
 static int ping_times(struct ctl *ctl, uint64_t *ns, size_t count)
 {
-	uint64_t start;
+	struct json_object *object;
+	uint64_t start, median;
 	size_t i;
 	int err;
 
@@ -70,24 +43,30 @@ static int ping_times(struct ctl *ctl, uint64_t *ns, size_t count)
 					     ctl->settings.brick);
 		ns[i] = ctl_now_ns() - start;
 	}
-	print_times(ctl, ns, count);
-	return CTL_DONE;
+	qsort(ns, count, sizeof(*ns), compare_times);
+	median = ns[count / 2];
+	object = json_object_new_object();
+	ctl_json_text(object, "brick", ctl->settings.brick);
+	ctl_json_count(object, "count", count);
+	ctl_json_count(object, "min_ns", ns[0]);
+	ctl_json_count(object, "median_ns", median);
+	ctl_json_count(object, "max_ns", ns[count - 1]);
+	return ctl_done(ctl, object,
+			"%zu pings of %s: min %.1f, median %.1f, max %.1f us\n",
+			count, ctl->settings.brick, (double)ns[0] / NS_PER_US,
+			(double)median / NS_PER_US,
+			(double)ns[count - 1] / NS_PER_US);
 }
 
 static int run_ping(struct ctl *ctl, const struct ctl_args *args)
 {
-	const char *text = args->options[OPT_COUNT];
 	uint64_t count = COUNT_DEFAULT;
-	int status = CTL_DONE;
 	uint64_t *ns;
+	int status;
 
-	if (text)
-		status = ctl_read_number(ctl, "--count", text, COUNT_MAX,
-					 &count);
+	status = ctl_read_option(ctl, args, OPT_COUNT, 1, COUNT_MAX, &count);
 	if (status)
 		return status;
-	if (!count)
-		return ctl_usage(ctl, "--count \"%s\": at least 1", text);
 	ns = calloc(count, sizeof(*ns));
 	if (!ns)
 		return ctl_no_memory(ctl);

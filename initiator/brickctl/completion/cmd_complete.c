@@ -78,19 +78,15 @@ static void offer_disks(const struct completion *c)
 }
 
 /* A member of each object of a list; with @beside another, as what it is. */
-static void offer_of_admin(const struct completion *c,
-			   int (*ask)(struct ctl *ctl, struct ctl_admin *admin,
-				      struct json_object **list),
+static void offer_of_admin(const struct completion *c, const char *op,
 			   const char *member, const char *beside)
 {
-	struct json_object *list = NULL;
-	struct ctl_admin a;
+	struct json_object *list;
 	size_t i;
 
-	if (ctl_admin_open(c->ctl, &a))
+	if (ctl_admin_all(c->ctl, op, &list))
 		return;
-	(void)ask(c->ctl, &a, &list);
-	for (i = 0; list && i < json_object_array_length(list); i++) {
+	for (i = 0; i < json_object_array_length(list); i++) {
 		struct json_object *o = json_object_array_get_idx(list, i);
 		const char *word = ctl_admin_text(o, member);
 
@@ -99,32 +95,29 @@ static void offer_of_admin(const struct completion *c,
 				   beside ? ctl_admin_text(o, beside) : NULL);
 	}
 	json_object_put(list);
-	ctl_admin_close(&a);
 }
 
 static void offer_jobs(const struct completion *c)
 {
 	struct json_object *answer = NULL;
-	struct json_object *list = NULL;
+	struct json_object *list;
 	char text[TEXT_BYTES];
 	struct ctl_admin a;
-	size_t i;
+	size_t i, n;
 
 	if (ctl_admin_open(c->ctl, &a))
 		return;
-	if (!ctl_admin_ask(c->ctl, &a, ctl_admin_request("tier"), &answer)) {
-		json_object_object_get_ex(answer, "jobs", &list);
-		for (i = 0; list && i < json_object_array_length(list); i++) {
-			struct json_object *job =
-				json_object_array_get_idx(list, i);
-
-			snprintf(text, sizeof(text), "%" PRIu64,
-				 ctl_admin_count(job, "job"));
-			offer_word(c, text, ctl_admin_text(job, "do"));
-		}
-		json_object_put(answer);
-	}
+	ctl_admin_ask(c->ctl, &a, ctl_admin_request("tier"), &answer);
 	ctl_admin_close(&a);
+	list = ctl_admin_list(answer, "jobs", &n);
+	for (i = 0; i < n; i++) {
+		struct json_object *job = json_object_array_get_idx(list, i);
+
+		snprintf(text, sizeof(text), "%" PRIu64,
+			 ctl_admin_count(job, "job"));
+		offer_word(c, text, ctl_admin_text(job, "do"));
+	}
+	json_object_put(answer);
 }
 
 static void offer_clients(const struct completion *c)
@@ -133,7 +126,7 @@ static void offer_clients(const struct completion *c)
 	ctl_settings_complete(c->ctl);
 	if (c->ctl->settings.client)
 		offer_word(c, c->ctl->settings.client, NULL);
-	offer_of_admin(c, ctl_admin_clients, "client", NULL);
+	offer_of_admin(c, "clients", "client", NULL);
 }
 
 enum extent_as {
@@ -194,14 +187,16 @@ static void offer_bricks(const struct completion *c)
 	puts(":nospace");
 }
 
-static void offer_files(const struct completion *c)
+/* What a table has: words, of which one with a colon is for the shell, or a function. */
+static void offer_entry(const struct completion *c, const char *words,
+			void (*offer)(const struct completion *c))
 {
-	puts(":files");
-}
-
-static void offer_folders(const struct completion *c)
-{
-	puts(":folders");
+	if (!words)
+		offer(c);
+	else if (*words == ':')
+		puts(words);
+	else
+		offer_all(c, words);
 }
 
 /* ---- values of options -------------------------------------------------- */
@@ -221,12 +216,12 @@ static const struct {
 	  .words =
 		  "ops alloc free map unmap list flush flushed zeroed promoted "
 		  "waiting sessions mappings" },
-	{ .value = "DIR", .offer = offer_folders },
+	{ .value = "DIR", .words = ":folders" },
 	{ .value = "DISK", .offer = offer_disks },
-	{ .value = "FILE", .offer = offer_files },
+	{ .value = "FILE", .words = ":files" },
 	{ .value = "OP", .words = "read write durable" },
-	{ .value = "PATH", .offer = offer_files },
-	{ .value = "STORE", .offer = offer_files },
+	{ .value = "PATH", .words = ":files" },
+	{ .value = "STORE", .words = ":files" },
 	{ .value = "TYPE",
 	  .words = "write-exclusive exclusive-access write-exclusive-reg-only "
 		   "exclusive-access-reg-only write-exclusive-all-regs "
@@ -245,10 +240,7 @@ static void offer_value(const struct completion *c)
 			    ? strcmp(values[i].option, c->option->name) != 0
 			    : strcmp(values[i].value, c->option->value) != 0)
 			continue;
-		if (values[i].words)
-			offer_all(c, values[i].words);
-		else
-			values[i].offer(c);
+		offer_entry(c, values[i].words, values[i].offer);
 		return;
 	}
 }
@@ -272,7 +264,7 @@ static void offer_mappings(const struct completion *c)
 
 static void offer_sessions(const struct completion *c)
 {
-	offer_of_admin(c, ctl_admin_sessions, "session", "client");
+	offer_of_admin(c, "sessions", "session", "client");
 }
 
 /* The word behind one of tier's. */
@@ -303,15 +295,15 @@ static const struct {
 } arguments[] = {
 	{ "admit", 1, NULL, offer_fenceable },
 	{ "attach", 1, NULL, offer_bricks },
-	{ "check", 1, NULL, offer_files },
+	{ "check", 1, ":files", NULL },
 	{ "clients", 1, NULL, offer_fenceable },
 	{ "detach", 1, NULL, offer_disks },
 	{ "evict", 1, NULL, offer_sessions },
 	{ "fence", 1, NULL, offer_fenceable },
-	{ "format", 1, NULL, offer_files },
+	{ "format", 1, ":files", NULL },
 	{ "free", 1, NULL, offer_ranges },
-	{ "grow", 1, NULL, offer_files },
-	{ "keygen", 1, NULL, offer_files },
+	{ "grow", 1, ":files", NULL },
+	{ "keygen", 1, ":files", NULL },
 	{ "list", 1, "allocated mapped mine", NULL },
 	{ "map", 1, NULL, offer_ranges },
 	{ "read", 1, NULL, offer_addresses },
@@ -330,10 +322,7 @@ static void offer_argument(const struct completion *c)
 		if (strcmp(arguments[i].command, c->command->name) != 0 ||
 		    c->n_words >= arguments[i].n)
 			continue;
-		if (arguments[i].words)
-			offer_all(c, arguments[i].words);
-		else
-			arguments[i].offer(c);
+		offer_entry(c, arguments[i].words, arguments[i].offer);
 	}
 }
 

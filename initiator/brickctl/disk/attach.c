@@ -41,29 +41,20 @@ static int attach_status_of(int err)
 	}
 }
 
-static const char *attach_next_of(int err)
-{
-	switch (err) {
-	case -EKEYREJECTED:
-		return "see that --client and its key are those of the brick's configuration; the brick's log says which is wrong";
-	case -EPERM:
-		return CTL_UNTRUSTED_NEXT;
-	case -EACCES:
-		return "see the grants of this client in the brick's configuration";
-	case -EBUSY:
-		return "see brickctl list mapped, or brickctl attached";
-	case -ENOENT:
-		return "run brickctl alloc for the range, once, on any of the hosts, then attach or resize again";
-	case -ENOSPC:
-		return "free blocks, attach fewer, or attach with --thin";
-	case -ECONNREFUSED:
-	case -EHOSTUNREACH:
-	case -ETIMEDOUT:
-		return "see that the brick runs and that this is its address";
-	default:
-		return "dmesg may say more";
-	}
-}
+static const struct ctl_next attach_nexts[] = {
+	{ -EKEYREJECTED, CTL_KEY_NEXT },
+	{ -EPERM, CTL_UNTRUSTED_NEXT },
+	{ -EACCES,
+	  "see the grants of this client in the brick's configuration" },
+	{ -EBUSY, "see brickctl list mapped, or brickctl attached" },
+	{ -ENOENT,
+	  "run brickctl alloc for the range, once, on any of the hosts, then attach or resize again" },
+	{ -ENOSPC, "free blocks, attach fewer, or attach with --thin" },
+	{ -ECONNREFUSED, CTL_ADDRESS_NEXT },
+	{ -EHOSTUNREACH, CTL_ADDRESS_NEXT },
+	{ -ETIMEDOUT, CTL_ADDRESS_NEXT },
+	{ 0, "dmesg may say more" },
+};
 
 void ctl_load_driver(void)
 {
@@ -112,8 +103,9 @@ int ctl_control(struct ctl *ctl, const char *what, const char *order,
 		return CTL_DONE;
 	if (!strncmp(why, error, strlen(error)))
 		why += strlen(error);
-	return ctl_fail(ctl, attach_status_of(err), err, attach_next_of(err),
-			"%s: %s", what, *why ? why : strerror(-err));
+	return ctl_fail(ctl, attach_status_of(err), err,
+			ctl_next_of(attach_nexts, err), "%s: %s", what,
+			*why ? why : strerror(-err));
 }
 
 int ctl_is_disk(const struct dirent *entry)
@@ -123,18 +115,8 @@ int ctl_is_disk(const struct dirent *entry)
 
 void ctl_disk_name(const char *disk, char name[CTL_DISK_NAME_BYTES])
 {
-	char path[128];
-	FILE *file;
-
-	*name = '\0';
-	snprintf(path, sizeof(path), CTL_SYS_BLOCK "/%.64s/kfbrick/name", disk);
-	file = fopen(path, "re");
-	if (!file)
-		return;
-	if (!fgets(name, CTL_DISK_NAME_BYTES, file))
-		*name = '\0';
-	name[strcspn(name, "\n")] = '\0';
-	fclose(file);
+	ctl_read_line(name, CTL_DISK_NAME_BYTES,
+		      CTL_SYS_BLOCK "/%.64s/kfbrick/name", disk);
 }
 
 /* The N of kfbrickN, or of N alone; -1: it is neither. */
@@ -193,29 +175,5 @@ int ctl_disk_number(struct ctl *ctl, const char *text, unsigned int *number)
 			"one was attached with",
 			text);
 	*number = (unsigned int)value;
-	return CTL_DONE;
-}
-
-int ctl_disk_order(struct ctl *ctl, const char *disk, const char *order,
-		   const char *flags, const char *done)
-{
-	char answer[CTL_ANSWER_BYTES];
-	struct json_object *object;
-	unsigned int number;
-	char line[64];
-	char path[64];
-	int status;
-
-	status = ctl_disk_number(ctl, disk, &number);
-	if (status)
-		return status;
-	snprintf(path, sizeof(path), DEVICE DISK "%u", number);
-	snprintf(line, sizeof(line), "%s,instance=%u%s", order, number, flags);
-	status = ctl_control(ctl, path, line, answer);
-	if (status || !ctl->json)
-		return status;
-	object = json_object_new_object();
-	ctl_json_text(object, done, path);
-	ctl_json_print(object);
 	return CTL_DONE;
 }

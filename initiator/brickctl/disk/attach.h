@@ -48,19 +48,6 @@ int ctl_control(struct ctl *ctl, const char *what, const char *order,
 int ctl_disk_number(struct ctl *ctl, const char *text, unsigned int *number);
 
 /**
- * ctl_disk_order - give the kernel driver an order about one disk, and tell of it
- * @ctl: context
- * @disk: as of ctl_disk_number()
- * @order: its verb: "detach"
- * @flags: what follows the number: ",force", or ""
- * @done: the name of what is printed with --json: "detached"
- *
- * Return: the status to exit with; what is wrong has been reported.
- */
-int ctl_disk_order(struct ctl *ctl, const char *disk, const char *order,
-		   const char *flags, const char *done);
-
-/**
  * ctl_disk_name - the name that a disk was attached with
  * @disk: kfbrickN
  * @name: filled; "" where it has none

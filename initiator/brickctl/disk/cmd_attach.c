@@ -165,83 +165,57 @@ static int read_size(struct ctl *ctl, const char *base, const char *size,
 	return status;
 }
 
-static int add_range(struct ctl *ctl, FILE *order, const struct ctl_args *args)
+/* What has a number is the driver's to choose where it is not given. */
+static const struct {
+	int option;
+	const char *key;
+	uint64_t most;
+} numbers[] = {
+	{ OPT_SECTOR, "sector", SECTOR_MAX },
+	{ OPT_QUEUES, "queues", QUEUES_MAX },
+	{ OPT_RETAIN, "retain_mb", RETAIN_MAX },
+};
+
+static int add_numbers(struct ctl *ctl, FILE *order,
+		       const struct ctl_args *args)
 {
 	const char *base = args->options[OPT_BASE];
-	uint64_t n = 0;
-	uint64_t va = 0;
+	const char *size = args->options[OPT_SIZE];
+	const char *cache = args->options[OPT_MAP_CACHE];
+	uint64_t va, n;
 	int status;
+	size_t i;
 
-	if (!args->options[OPT_SIZE])
+	if (!size)
 		return ctl_usage(ctl, "give --size");
-	status = read_size(ctl, base ? base : "0x0", args->options[OPT_SIZE],
-			   &va, &n);
+	status = read_size(ctl, base ? base : "0x0", size, &va, &n);
 	if (!status)
 		fprintf(order, ",base=0x%" PRIx64 ",blocks=%" PRIu64, va, n);
-	return status;
-}
-
-static int add_map_cache(struct ctl *ctl, FILE *order,
-			 const struct ctl_args *args)
-{
-	const char *size = args->options[OPT_MAP_CACHE];
-	uint64_t n = 0;
-	uint64_t va;
-	int status = CTL_DONE;
-
-	if (size && strcmp(size, "0") != 0)
-		status = read_size(ctl, "0x0", size, &va, &n);
+	for (i = 0; !status && i < sizeof(numbers) / sizeof(numbers[0]); i++) {
+		status = ctl_read_option(ctl, args, numbers[i].option, 0,
+					 numbers[i].most, &n);
+		if (!status && args->options[numbers[i].option])
+			fprintf(order, ",%s=%" PRIu64, numbers[i].key, n);
+	}
+	if (status || !cache || !strcmp(cache, "0"))
+		return status;
+	status = read_size(ctl, "0x0", cache, &va, &n);
 	if (!status && n)
 		fprintf(order, ",map_cache=%" PRIu64, n);
 	return status;
 }
 
-/* A number that is not given is the driver's to choose. */
-static int add_number(struct ctl *ctl, FILE *order, const char *option,
-		      const char *key, const char *value, uint64_t max)
-{
-	uint64_t n;
-	int status;
-
-	if (!value)
-		return CTL_DONE;
-	status = ctl_read_number(ctl, option, value, max, &n);
-	if (!status)
-		fprintf(order, ",%s=%" PRIu64, key, n);
-	return status;
-}
-
-/* The driver knows what a name may be; here it must only stay one word. */
-static int add_name(struct ctl *ctl, FILE *order, const char *name)
-{
-	if (!name)
-		return CTL_DONE;
-	if (strpbrk(name, ",="))
-		return ctl_usage(ctl, "--name \"%s\" has a ',' or a '='", name);
-	fprintf(order, ",name=%s", name);
-	return CTL_DONE;
-}
-
 static int add_rest(struct ctl *ctl, FILE *order, const struct ctl_args *args)
 {
 	const struct ctl_settings *s = &ctl->settings;
+	const char *name = args->options[OPT_NAME];
 	const char *fail = args->options[OPT_FAIL];
-	int status;
 
-	status = add_number(ctl, order, "--sector", "sector",
-			    args->options[OPT_SECTOR], SECTOR_MAX);
-	if (!status)
-		status = add_number(ctl, order, "--queues", "queues",
-				    args->options[OPT_QUEUES], QUEUES_MAX);
-	if (!status)
-		status = add_number(ctl, order, "--retain-mb", "retain_mb",
-				    args->options[OPT_RETAIN], RETAIN_MAX);
-	if (!status)
-		status = add_map_cache(ctl, order, args);
-	if (!status)
-		status = add_name(ctl, order, args->options[OPT_NAME]);
-	if (status)
-		return status;
+	/* The driver knows what a name may be; here it must only stay one word. */
+	if (name && strpbrk(name, ",="))
+		return ctl_usage(ctl, "--name \"%s\" has a ',' or a '='", name);
+	if (name)
+		fprintf(order, ",name=%s", name);
 	if (fail && strcmp(fail, "never") != 0 && strcmp(fail, "io-error") != 0)
 		return ctl_usage(ctl, "--fail is never or io-error");
 	if (fail)
@@ -283,7 +257,7 @@ static int make_order(struct ctl *ctl, FILE *order, const struct ctl_args *args,
 	if (status)
 		return status;
 	fprintf(order, ",provider=%s", provider);
-	status = add_range(ctl, order, args);
+	status = add_numbers(ctl, order, args);
 	if (!status)
 		status = add_rest(ctl, order, args);
 	if (!status && ctl->settings.client)
@@ -291,30 +265,16 @@ static int make_order(struct ctl *ctl, FILE *order, const struct ctl_args *args,
 	return status;
 }
 
-static int show_answer(struct ctl *ctl, const char *answer)
+static int show_device(struct ctl *ctl, unsigned long instance)
 {
-	static const char name[] = "instance=";
-	const char *number = answer + sizeof(name) - 1;
 	struct json_object *object;
-	unsigned long instance;
 	char path[64];
-	char *end;
 
-	if (strncmp(answer, name, sizeof(name) - 1) != 0 ||
-	    (instance = strtoul(number, &end, 10), end == number))
-		return ctl_fail(ctl, CTL_REFUSED, -EPROTO,
-				"use a brickctl of the driver's version",
-				"the kernel driver answers \"%s\"", answer);
 	snprintf(path, sizeof(path), "/dev/kfbrick%lu", instance);
-	if (!ctl->json) {
-		puts(path);
-		return CTL_DONE;
-	}
 	object = json_object_new_object();
 	ctl_json_text(object, "device", path);
 	ctl_json_count(object, "instance", instance);
-	ctl_json_print(object);
-	return CTL_DONE;
+	return ctl_done(ctl, object, "%s\n", path);
 }
 
 /* A disk that grows keeps its brick, and all that was said at its attach. */
@@ -339,10 +299,7 @@ static int resize_disk(struct ctl *ctl, const struct ctl_args *args)
 	snprintf(order, sizeof(order), "resize,instance=%u,blocks=%" PRIu64,
 		 number, n);
 	status = ctl_control(ctl, disk, order, answer);
-	if (status)
-		return status;
-	snprintf(answer, sizeof(answer), "instance=%u", number);
-	return show_answer(ctl, answer);
+	return status ? status : show_device(ctl, number);
 }
 
 /* What a host that has gone without a word had is free when its lease is over. */
@@ -380,19 +337,27 @@ static int order_until_free(struct ctl *ctl, const char *brick,
 static int give_order(struct ctl *ctl, const struct ctl_args *args,
 		      const char *brick, const char *order)
 {
-	const char *wait = args->options[OPT_WAIT];
+	static const char name[] = "instance=";
 	char answer[CTL_ANSWER_BYTES];
+	const char *number = answer + sizeof(name) - 1;
+	unsigned long instance;
 	uint64_t wait_s = 0;
-	int status = CTL_DONE;
+	char *end;
+	int status;
 
-	if (wait)
-		status = ctl_read_number(ctl, "--wait-s", wait, WAIT_MAX_S,
-					 &wait_s);
+	status = ctl_read_option(ctl, args, OPT_WAIT, 0, WAIT_MAX_S, &wait_s);
 	if (status)
 		return status;
 	ctl_load_driver();
 	status = order_until_free(ctl, brick, order, wait_s, answer);
-	return status ? status : show_answer(ctl, answer);
+	if (status)
+		return status;
+	if (strncmp(answer, name, sizeof(name) - 1) != 0 ||
+	    (instance = strtoul(number, &end, 10), end == number))
+		return ctl_fail(ctl, CTL_REFUSED, -EPROTO,
+				"use a brickctl of the driver's version",
+				"the kernel driver answers \"%s\"", answer);
+	return show_device(ctl, instance);
 }
 
 static int run_attach(struct ctl *ctl, const struct ctl_args *args)

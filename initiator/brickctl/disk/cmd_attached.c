@@ -41,27 +41,12 @@ static const struct attribute {
 
 #define N_ATTRIBUTES (sizeof(attributes) / sizeof(attributes[0]))
 
-static FILE *open_attribute(const char *disk, const char *name)
+static const char *read_attribute(const char *disk, const char *name,
+				  char text[TEXT_BYTES])
 {
-	char path[TEXT_BYTES];
-
-	snprintf(path, sizeof(path), CTL_SYS_BLOCK "/%.64s/kfbrick/%s", disk,
-		 name);
-	return fopen(path, "re");
-}
-
-static void read_attribute(const char *disk, const char *name,
-			   char text[TEXT_BYTES])
-{
-	FILE *file = open_attribute(disk, name);
-
-	*text = '\0';
-	if (!file)
-		return;
-	if (!fgets(text, TEXT_BYTES, file))
-		*text = '\0';
-	text[strcspn(text, "\n")] = '\0';
-	fclose(file);
+	ctl_read_line(text, TEXT_BYTES, CTL_SYS_BLOCK "/%.64s/kfbrick/%s", disk,
+		      name);
+	return text;
 }
 
 /* Cuts the line up. */
@@ -87,8 +72,11 @@ static struct json_object *read_lines(const char *disk,
 {
 	struct json_object *array = json_object_new_array();
 	char text[TEXT_BYTES];
-	FILE *file = open_attribute(disk, a->name);
+	FILE *file;
 
+	snprintf(text, sizeof(text), CTL_SYS_BLOCK "/%.64s/kfbrick/%s", disk,
+		 a->name);
+	file = fopen(text, "re");
 	while (file && fgets(text, sizeof(text), file)) {
 		text[strcspn(text, "\n")] = '\0';
 		json_object_array_add(
@@ -141,15 +129,12 @@ static void add_row(struct ctl_table *t, const char *disk)
 
 	ctl_table_row(t);
 	ctl_table_cell(t, "%s", disk);
-	for (i = 0; i < sizeof(words) / sizeof(words[0]); i++) {
-		read_attribute(disk, words[i], text);
-		ctl_table_cell(t, "%s", text);
-	}
+	for (i = 0; i < sizeof(words) / sizeof(words[0]); i++)
+		ctl_table_cell(t, "%s", read_attribute(disk, words[i], text));
 	read_attribute(disk, "blocks", text);
 	ctl_size_text(size, ctl_blocks_bytes(strtoull(text, NULL, 10)));
 	ctl_table_cell(t, "%s", size);
-	read_attribute(disk, "flush_mode", text);
-	ctl_table_cell(t, "%s", text);
+	ctl_table_cell(t, "%s", read_attribute(disk, "flush_mode", text));
 }
 
 static int run_attached(struct ctl *ctl, const struct ctl_args *args)
@@ -158,7 +143,6 @@ static int run_attached(struct ctl *ctl, const struct ctl_args *args)
 					       "BRICK", "BASE", ">SIZE",
 					       "FLUSH", NULL };
 	struct json_object *list = json_object_new_array();
-	struct json_object *object;
 	struct dirent **found;
 	struct ctl_table t;
 	int i;
@@ -187,9 +171,7 @@ static int run_attached(struct ctl *ctl, const struct ctl_args *args)
 		json_object_put(list);
 		return ctl_table_end(&t) ? ctl_no_memory(ctl) : CTL_DONE;
 	}
-	object = json_object_new_object();
-	json_object_object_add(object, "attached", list);
-	ctl_json_print(object);
+	ctl_json_print(ctl_json_of("attached", list));
 	return CTL_DONE;
 }
 

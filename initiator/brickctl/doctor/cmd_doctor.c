@@ -2,6 +2,7 @@
 /*
  * brickctl doctor: what this machine, a store and a brick can promise.
  */
+#include <dirent.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
@@ -72,42 +73,31 @@ void doctor_found(struct doctor *d, enum doctor_level level, const char *next,
 	json_object_array_add(d->findings, object);
 }
 
-bool doctor_read_attribute(char *text, size_t size, const char *format, ...)
+unsigned int doctor_look_at(struct doctor *d, const char *folder,
+			    const char *prefix,
+			    void (*look)(struct doctor *d, const char *name))
 {
+	const size_t len = strlen(prefix);
 	char path[DOCTOR_PATH_BYTES];
-	va_list args;
-	FILE *file;
-	bool got;
+	const struct dirent *entry;
+	unsigned int n = 0;
+	DIR *dir;
 
-	va_start(args, format);
-	vsnprintf(path, sizeof(path), format, args);
-	va_end(args);
-	*text = '\0';
-	file = fopen(path, "re");
-	if (!file)
-		return false;
-	got = fgets(text, (int)size, file) != NULL;
-	fclose(file);
-	text[strcspn(text, "\n")] = '\0';
-	return got;
-}
+	snprintf(path, sizeof(path), "%s/%s", d->sysfs, folder);
+	dir = opendir(path);
+	while (dir && (entry = readdir(dir))) {
+		const char *name = entry->d_name;
 
-static void print_end(struct doctor *d)
-{
-	unsigned int problems = d->counts[DOCTOR_PROBLEM];
-	struct json_object *object;
-
-	if (!d->ctl->json) {
-		printf("%u problem%s, %u note%s\n", problems,
-		       ctl_plural(problems), d->counts[DOCTOR_NOTE],
-		       ctl_plural(d->counts[DOCTOR_NOTE]));
-		return;
+		if (*name == '.' || strncmp(name, prefix, len) != 0 ||
+		    (len && name[len + strspn(name + len, "0123456789.")]))
+			continue;
+		if (look)
+			look(d, name);
+		n++;
 	}
-	object = json_object_new_object();
-	json_object_object_add(object, "findings", d->findings);
-	ctl_json_count(object, "n_problems", problems);
-	ctl_json_count(object, "n_notes", d->counts[DOCTOR_NOTE]);
-	ctl_json_print(object);
+	if (dir)
+		closedir(dir);
+	return n;
 }
 
 static int run_doctor(struct ctl *ctl, const struct ctl_args *args)
@@ -118,8 +108,9 @@ static int run_doctor(struct ctl *ctl, const struct ctl_args *args)
 		.sysfs = args->options[OPT_SYSFS],
 	};
 	const struct kfb_scheme *scheme = NULL;
+	unsigned int i, problems, notes;
+	struct json_object *object;
 	const char *host;
-	unsigned int i;
 
 	if (!d.sysfs)
 		d.sysfs = "/sys";
@@ -136,8 +127,14 @@ static int run_doctor(struct ctl *ctl, const struct ctl_args *args)
 		d.check = checks[i].name;
 		checks[i].run(&d);
 	}
-	print_end(&d);
-	return d.counts[DOCTOR_PROBLEM] ? CTL_REFUSED : CTL_DONE;
+	problems = d.counts[DOCTOR_PROBLEM];
+	notes = d.counts[DOCTOR_NOTE];
+	object = ctl_json_of("findings", d.findings);
+	ctl_json_count(object, "n_problems", problems);
+	ctl_json_count(object, "n_notes", notes);
+	ctl_done(ctl, object, "%u problem%s, %u note%s\n", problems,
+		 ctl_plural(problems), notes, ctl_plural(notes));
+	return problems ? CTL_REFUSED : CTL_DONE;
 }
 
 const struct ctl_command ctl_cmd_doctor = {

@@ -63,15 +63,17 @@ void doctor_found(struct doctor *d, enum doctor_level level, const char *next,
 	__attribute__((format(printf, 4, 5)));
 
 /**
- * doctor_read_attribute - read the first line of a small file
- * @text: gets it without the newline; "" on failure
- * @size: bytes in @text
- * @format: the path
+ * doctor_look_at - look at the entries of a folder of sysfs
+ * @d: examination
+ * @folder: in sysfs
+ * @prefix: what the names begin with, a number behind it; "": all names
+ * @look: is called for each, or NULL
  *
- * Return: whether it could be read.
+ * Return: how many there are.
  */
-bool doctor_read_attribute(char *text, size_t size, const char *format, ...)
-	__attribute__((format(printf, 3, 4)));
+unsigned int doctor_look_at(struct doctor *d, const char *folder,
+			    const char *prefix,
+			    void (*look)(struct doctor *d, const char *name));
 
 /* doctor_limits.c */
 void doctor_check_versions(struct doctor *d);
@@ -84,13 +86,12 @@ void doctor_check_nodes(struct doctor *d);
 void doctor_check_verbs(struct doctor *d);
 void doctor_check_tcp(struct doctor *d);
 /* Whether the machine has an RDMA device. */
-bool doctor_has_rdma(const struct doctor *d);
+bool doctor_has_rdma(struct doctor *d);
 
 /* doctor_pmem.c */
 void doctor_check_regions(struct doctor *d);
 void doctor_check_namespaces(struct doctor *d);
 
-/* doctor_platform.c */
 /**
  * doctor_platform - what a region of persistent memory keeps
  * @d: examination

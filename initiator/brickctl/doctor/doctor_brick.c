@@ -54,17 +54,9 @@ static void check_space(struct doctor *d, const struct kfbrick_info *info)
 
 static void ask_brick(struct doctor *d, struct ctl_caught *caught)
 {
-	struct kfbrick_info info = { .size = sizeof(info) };
-	int err;
+	struct kfbrick_info info;
 
-	if (ctl_connect(d->ctl)) {
-		doctor_found(d, DOCTOR_PROBLEM, caught->next, "%s",
-			     caught->message);
-		return;
-	}
-	err = kfbrick_get_info(d->ctl->k, &info);
-	if (err) {
-		ctl_fail_call(d->ctl, err, "%s", d->ctl->settings.brick);
+	if (ctl_connect_info(d->ctl, &info)) {
 		doctor_found(d, DOCTOR_PROBLEM, caught->next, "%s",
 			     caught->message);
 		return;

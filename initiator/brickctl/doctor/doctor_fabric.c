@@ -2,7 +2,6 @@
 /*
  * RDMA devices, their nodes, and what libfabric makes of them.
  */
-#include <dirent.h>
 #include <errno.h>
 #include <netinet/in.h>
 #include <rdma/fabric.h>
@@ -19,34 +18,12 @@
 #define STATE_BYTES   64
 #define STATE_ACTIVE  "4:"
 #define PORT_MAX      8
+#define DEVICES	      "class/infiniband"
 #define SOFT_ROCE_WAY "rdma link add rxe0 type rxe netdev INTERFACE"
 
-static DIR *open_devices(const struct doctor *d)
+bool doctor_has_rdma(struct doctor *d)
 {
-	char path[DOCTOR_PATH_BYTES];
-
-	snprintf(path, sizeof(path), "%s/class/infiniband", d->sysfs);
-	return opendir(path);
-}
-
-static const struct dirent *next_entry(DIR *folder)
-{
-	const struct dirent *entry;
-
-	do
-		entry = folder ? readdir(folder) : NULL;
-	while (entry && entry->d_name[0] == '.');
-	return entry;
-}
-
-bool doctor_has_rdma(const struct doctor *d)
-{
-	DIR *folder = open_devices(d);
-	bool any = next_entry(folder) != NULL;
-
-	if (folder)
-		closedir(folder);
-	return any;
+	return doctor_look_at(d, DEVICES, "", NULL);
 }
 
 static void look_at_rdma_device(struct doctor *d, const char *name)
@@ -57,15 +34,14 @@ static void look_at_rdma_device(struct doctor *d, const char *name)
 	unsigned int i;
 
 	for (i = 1; i <= PORT_MAX; i++) {
-		if (!doctor_read_attribute(
-			    state, sizeof(state),
-			    "%s/class/infiniband/%s/ports/%u/state", d->sysfs,
-			    name, i))
+		if (!ctl_read_line(state, sizeof(state),
+				   "%s/" DEVICES "/%s/ports/%u/state", d->sysfs,
+				   name, i))
 			continue;
 		any = true;
-		doctor_read_attribute(rate, sizeof(rate),
-				      "%s/class/infiniband/%s/ports/%u/rate",
-				      d->sysfs, name, i);
+		ctl_read_line(rate, sizeof(rate),
+			      "%s/" DEVICES "/%s/ports/%u/rate", d->sysfs, name,
+			      i);
 		if (!strncmp(state, STATE_ACTIVE, strlen(STATE_ACTIVE)))
 			doctor_found(d, DOCTOR_OK, NULL,
 				     "%s port %u is active, %s", name, i,
@@ -84,17 +60,7 @@ static void look_at_rdma_device(struct doctor *d, const char *name)
 
 void doctor_check_devices(struct doctor *d)
 {
-	const struct dirent *entry;
-	DIR *folder = open_devices(d);
-	bool any = false;
-
-	while ((entry = next_entry(folder))) {
-		look_at_rdma_device(d, entry->d_name);
-		any = true;
-	}
-	if (folder)
-		closedir(folder);
-	if (!any)
+	if (!doctor_look_at(d, DEVICES, "", look_at_rdma_device))
 		doctor_found(
 			d, d->wants_rdma ? DOCTOR_PROBLEM : DOCTOR_NOTE,
 			"use tcp://, or for trials " SOFT_ROCE_WAY,

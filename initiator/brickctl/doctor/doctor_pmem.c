@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /*
- * Persistent memory as sysfs shows it: regions and the namespaces in them.
+ * Persistent memory as sysfs shows it: regions and the namespaces in them, and what
+ * the platform below keeps when the power goes.
  */
-#include <dirent.h>
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -11,46 +11,40 @@
 #include "initiator/brickctl/doctor/doctor.h"
 
 #define TEXT_BYTES 64
+#define DEVICES	   "bus/nd/devices"
 
-static DIR *open_bus(const struct doctor *d)
+void doctor_platform(struct doctor *d, const char *name, const char *domain)
 {
-	char path[DOCTOR_PATH_BYTES];
-
-	snprintf(path, sizeof(path), "%s/bus/nd/devices", d->sysfs);
-	return opendir(path);
+	if (!strcmp(domain, "cpu_cache"))
+		doctor_found(d, DOCTOR_OK, NULL,
+			     "%s: the CPU's caches survive a loss of power",
+			     name);
+	else if (!strcmp(domain, "memory_controller"))
+		doctor_found(
+			d, DOCTOR_NOTE,
+			"nothing is needed: brickd takes DDIO for on and flushes the caches itself (flush mode message)",
+			"%s: what has reached the memory controller survives, the CPU's caches do not; whether network cards write into the caches (DDIO) cannot be found out",
+			name);
+	else
+		doctor_found(
+			d, DOCTOR_PROBLEM,
+			"ndctl list -RN, and the firmware's settings; keep nothing here that must last",
+			"%s: the platform does not say what survives a loss of power%s%s",
+			name, *domain ? ": " : "", domain);
 }
 
-/* The next device of the bus that is called so and has a number. */
-static const struct dirent *next_device(DIR *bus, const char *prefix)
+static void look_at_region(struct doctor *d, const char *name)
 {
-	const struct dirent *entry;
+	char domain[TEXT_BYTES];
 
-	do
-		entry = bus ? readdir(bus) : NULL;
-	while (entry &&
-	       (strncmp(entry->d_name, prefix, strlen(prefix)) != 0 ||
-		strspn(entry->d_name + strlen(prefix), "0123456789.") !=
-			strlen(entry->d_name + strlen(prefix))));
-	return entry;
+	ctl_read_line(domain, sizeof(domain),
+		      "%s/" DEVICES "/%s/persistence_domain", d->sysfs, name);
+	doctor_platform(d, name, domain);
 }
 
 void doctor_check_regions(struct doctor *d)
 {
-	const struct dirent *entry;
-	char domain[TEXT_BYTES];
-	DIR *bus = open_bus(d);
-	bool any = false;
-
-	while ((entry = next_device(bus, "region"))) {
-		any = true;
-		doctor_read_attribute(domain, sizeof(domain),
-				      "%s/bus/nd/devices/%s/persistence_domain",
-				      d->sysfs, entry->d_name);
-		doctor_platform(d, entry->d_name, domain);
-	}
-	if (bus)
-		closedir(bus);
-	if (!any)
+	if (!doctor_look_at(d, DEVICES, "region", look_at_region))
 		doctor_found(
 			d, DOCTOR_NOTE,
 			"brickctl format FILE --size SIZE makes a store in a file",
@@ -63,13 +57,12 @@ static void look_at_namespace(struct doctor *d, const char *name)
 	char mode[TEXT_BYTES];
 	char size[TEXT_BYTES];
 
-	if (!doctor_read_attribute(size, sizeof(size),
-				   "%s/bus/nd/devices/%s/size", d->sysfs,
-				   name) ||
+	if (!ctl_read_line(size, sizeof(size), "%s/" DEVICES "/%s/size",
+			   d->sysfs, name) ||
 	    !strtoull(size, NULL, 10))
 		return;
-	doctor_read_attribute(mode, sizeof(mode), "%s/bus/nd/devices/%s/mode",
-			      d->sysfs, name);
+	ctl_read_line(mode, sizeof(mode), "%s/" DEVICES "/%s/mode", d->sysfs,
+		      name);
 	if (!strcmp(mode, "dax")) {
 		doctor_found(d, DOCTOR_OK, NULL, "%s is in devdax mode", name);
 		return;
@@ -84,11 +77,5 @@ static void look_at_namespace(struct doctor *d, const char *name)
 
 void doctor_check_namespaces(struct doctor *d)
 {
-	const struct dirent *entry;
-	DIR *bus = open_bus(d);
-
-	while ((entry = next_device(bus, "namespace")))
-		look_at_namespace(d, entry->d_name);
-	if (bus)
-		closedir(bus);
+	doctor_look_at(d, DEVICES, "namespace", look_at_namespace);
 }

@@ -53,27 +53,12 @@ static void look_at_mapped(struct doctor *d, int fd)
 	munmap(map, ALIGN_BYTES);
 }
 
-/* Whether a name of sysfs is below the folder, in one of those above it. */
-static bool find_above(char *folder, const char *name, char *text, size_t size)
-{
-	char *slash;
-
-	for (;;) {
-		if (doctor_read_attribute(text, size, "%s/%s", folder, name))
-			return true;
-		slash = strrchr(folder, '/');
-		if (!slash || slash == folder)
-			return false;
-		*slash = '\0';
-	}
-}
-
 static void look_at_alignment(struct doctor *d, const char *folder)
 {
 	char text[TEXT_BYTES];
 	uint64_t align;
 
-	if (!doctor_read_attribute(text, sizeof(text), "%s/align", folder))
+	if (!ctl_read_line(text, sizeof(text), "%s/align", folder))
 		return;
 	align = strtoull(text, NULL, 10);
 	if (align == ALIGN_BYTES)
@@ -91,7 +76,7 @@ static void look_at_device(struct doctor *d, const struct stat *st, int fd)
 {
 	char path[DOCTOR_PATH_BYTES];
 	char domain[TEXT_BYTES];
-	char *folder;
+	char *folder, *slash;
 
 	snprintf(path, sizeof(path), "%s/dev/char/%u:%u", d->sysfs,
 		 major(st->st_rdev), minor(st->st_rdev));
@@ -105,11 +90,13 @@ static void look_at_device(struct doctor *d, const struct stat *st, int fd)
 		return;
 	}
 	look_at_alignment(d, folder);
-	if (find_above(folder, "persistence_domain", domain, sizeof(domain)))
-		doctor_platform(d, d->store, domain);
-	else
-		doctor_platform(d, d->store, "");
+	/* The folder has it, or the nearest one above. */
+	while (!ctl_read_line(domain, sizeof(domain), "%s/persistence_domain",
+			      folder) &&
+	       (slash = strrchr(folder, '/')) && slash != folder)
+		*slash = '\0';
 	free(folder);
+	doctor_platform(d, d->store, domain);
 	look_at_mapped(d, fd);
 }
 

@@ -11,13 +11,6 @@
 
 #define COLUMN_WIDTH 42
 
-/* Members of a sample that are no labels. */
-static bool is_label(const char *name)
-{
-	return strcmp(name, "value") && strcmp(name, "count") &&
-	       strcmp(name, "sum") && strcmp(name, "buckets");
-}
-
 static void print_percentile(const struct top_times *times, uint64_t percent)
 {
 	double bound = top_times_percentile(times, percent);
@@ -38,7 +31,10 @@ static void print_sample(struct json_object *metric, struct json_object *sample)
 	len = snprintf(column, sizeof(column), "%s",
 		       ctl_admin_text(metric, "name"));
 	json_object_object_foreach(sample, name, value) {
-		if (is_label(name) && len < (int)sizeof(column))
+		/* All other members are labels. */
+		if (strcmp(name, "value") && strcmp(name, "count") &&
+		    strcmp(name, "sum") && strcmp(name, "buckets") &&
+		    len < (int)sizeof(column))
 			len += snprintf(column + len,
 					sizeof(column) - (size_t)len, " %s=%s",
 					name, json_object_get_string(value));
@@ -64,17 +60,14 @@ static void print_sample(struct json_object *metric, struct json_object *sample)
 
 static void print_brick(struct json_object *info)
 {
-	struct json_object *listen = NULL;
-	size_t i;
+	size_t n, i;
+	struct json_object *listen = ctl_admin_list(info, "listen", &n);
 
 	printf("brickd %s serves %s, uuid %s, instance %s\n",
 	       ctl_admin_text(info, "version"), ctl_admin_text(info, "store"),
 	       ctl_admin_text(info, "uuid"),
 	       ctl_admin_text(info, "instance_id"));
-	json_object_object_get_ex(info, "listen", &listen);
-	if (!json_object_is_type(listen, json_type_array))
-		return;
-	for (i = 0; i < json_object_array_length(listen); i++)
+	for (i = 0; i < n; i++)
 		printf("on %s\n",
 		       json_object_get_string(
 			       json_object_array_get_idx(listen, i)));
@@ -83,10 +76,9 @@ static void print_brick(struct json_object *info)
 static void print_stats(const struct ctl *ctl, struct json_object *info,
 			struct json_object *stats)
 {
-	struct json_object *list = NULL, *samples;
-	size_t i, j;
+	size_t n, n_samples, i, j;
+	struct json_object *list = ctl_admin_list(stats, "metrics", &n);
 
-	json_object_object_get_ex(stats, "metrics", &list);
 	if (ctl->json) {
 		json_object_object_del(info, "ok");
 		json_object_object_add(info, "metrics", json_object_get(list));
@@ -94,14 +86,12 @@ static void print_stats(const struct ctl *ctl, struct json_object *info,
 		return;
 	}
 	print_brick(info);
-	if (!json_object_is_type(list, json_type_array))
-		return;
-	for (i = 0; i < json_object_array_length(list); i++) {
+	for (i = 0; i < n; i++) {
 		struct json_object *metric = json_object_array_get_idx(list, i);
+		struct json_object *samples =
+			ctl_admin_list(metric, "samples", &n_samples);
 
-		if (!json_object_object_get_ex(metric, "samples", &samples))
-			continue;
-		for (j = 0; j < json_object_array_length(samples); j++)
+		for (j = 0; j < n_samples; j++)
 			print_sample(metric,
 				     json_object_array_get_idx(samples, j));
 	}

@@ -119,11 +119,10 @@ done:
 static int read_look(struct ctl *ctl, const struct ctl_args *args,
 		     struct look *look)
 {
-	const char *delay = args->options[OPT_DELAY];
 	const char *by = args->options[OPT_BY];
 	const char *sort = args->options[OPT_SORT];
 	uint64_t delay_s = DELAY_DEFAULT_S;
-	int status = 0;
+	int status;
 
 	look->by_client = by && !strcmp(by, "client");
 	if (by && !look->by_client && strcmp(by, "session") != 0)
@@ -134,11 +133,8 @@ static int read_look(struct ctl *ctl, const struct ctl_args *args,
 		look->by_client ? top_column_find(sort ? sort : "ops") : -1;
 	if (look->by_client && look->sort < 0)
 		return ctl_usage(ctl, "--sort \"%s\": no such column", sort);
-	if (delay)
-		status = ctl_read_number(ctl, "--delay", delay, DELAY_MAX_S,
-					 &delay_s);
-	if (!status && !delay_s)
-		return ctl_usage(ctl, "--delay \"%s\": at least 1", delay);
+	status =
+		ctl_read_option(ctl, args, OPT_DELAY, 1, DELAY_MAX_S, &delay_s);
 	look->delay_ms = delay_s * MS_PER_S;
 	return status;
 }
@@ -147,25 +143,18 @@ static int show_once(struct ctl *ctl, struct ctl_admin *a,
 		     const struct look *look)
 {
 	struct top_sample sample;
-	struct json_object *object;
 	int status = top_sample_take(ctl, a, look->by_client, &sample);
 
 	if (status)
 		return status;
-	if (ctl->json) {
-		object = json_object_new_object();
-		if (look->by_client)
-			json_object_object_add(object, "clients",
-					       top_clients_sorted(&sample,
-								  look->sort));
-		else
-			json_object_object_add(
-				object, "sessions",
-				json_object_get(sample.sessions));
-		ctl_json_print(object);
-	} else {
+	if (!ctl->json)
 		top_draw(stdout, &sample, NULL, look->sort);
-	}
+	else if (look->by_client)
+		ctl_json_print(ctl_json_of(
+			"clients", top_clients_sorted(&sample, look->sort)));
+	else
+		ctl_json_print(ctl_json_of("sessions",
+					   json_object_get(sample.sessions)));
 	top_sample_free(&sample);
 	return 0;
 }

@@ -8,35 +8,21 @@
 #include "initiator/brickctl/top/top.h"
 
 static struct json_object *samples_of(struct json_object *stats,
-				      const char *name)
+				      const char *name, size_t *n)
 {
-	struct json_object *list = NULL;
-	struct json_object *samples = NULL;
-	size_t i;
+	struct json_object *metrics = ctl_admin_list(stats, "metrics", n);
 
-	json_object_object_get_ex(stats, "metrics", &list);
-	if (!json_object_is_type(list, json_type_array))
-		return NULL;
-	for (i = 0; i < json_object_array_length(list); i++) {
-		struct json_object *metric = json_object_array_get_idx(list, i);
-
-		if (strcmp(ctl_admin_text(metric, "name"), name) != 0)
-			continue;
-		json_object_object_get_ex(metric, "samples", &samples);
-		return json_object_is_type(samples, json_type_array) ? samples
-								     : NULL;
-	}
-	return NULL;
+	return ctl_admin_list(top_find(metrics, "name", name), "samples", n);
 }
 
 uint64_t top_metric(struct json_object *stats, const char *name,
 		    const char *label, const char *value)
 {
-	struct json_object *samples = samples_of(stats, name);
+	size_t n, i;
+	struct json_object *samples = samples_of(stats, name, &n);
 	uint64_t sum = 0;
-	size_t i;
 
-	for (i = 0; samples && i < json_object_array_length(samples); i++) {
+	for (i = 0; i < n; i++) {
 		struct json_object *s = json_object_array_get_idx(samples, i);
 
 		if (!label || !strcmp(ctl_admin_text(s, label), value))
@@ -47,19 +33,14 @@ uint64_t top_metric(struct json_object *stats, const char *name,
 
 void top_times_read(struct json_object *sample, struct top_times *times)
 {
-	struct json_object *buckets = NULL;
-	size_t i;
+	size_t n, i;
+	struct json_object *buckets = ctl_admin_list(sample, "buckets", &n);
 
 	times->count = ctl_admin_count(sample, "count");
 	times->sum = ctl_admin_number(sample, "sum");
-	json_object_object_get_ex(sample, "buckets", &buckets);
-	if (!json_object_is_type(buckets, json_type_array))
-		return;
-	for (i = 0; i < json_object_array_length(buckets); i++) {
+	for (i = 0; i < n && i < TOP_BUCKETS_MAX; i++) {
 		struct json_object *b = json_object_array_get_idx(buckets, i);
 
-		if (i == TOP_BUCKETS_MAX)
-			break;
 		times->bounds[i] = ctl_admin_number(b, "le");
 		times->buckets[i] = ctl_admin_count(b, "count");
 		times->n = (unsigned int)i + 1;
@@ -70,31 +51,26 @@ int top_sample_take(struct ctl *ctl, struct ctl_admin *a, bool by_client,
 		    struct top_sample *sample)
 {
 	struct top_sample s = { .at_ms = ctl_now_ms() };
-	struct json_object *samples;
+	size_t n;
 	int status;
-	size_t i;
 
 	status = ctl_admin_ask(ctl, a, ctl_admin_request("info"), &s.info);
 	if (!status)
 		status = ctl_admin_ask(ctl, a, ctl_admin_request("stats"),
 				       &s.stats);
 	if (!status)
-		status = ctl_admin_sessions(ctl, a, &s.sessions);
+		status = ctl_admin_pages(ctl, a, "sessions", &s.sessions);
 	if (!status && by_client)
-		status = ctl_admin_clients(ctl, a, &s.clients);
+		status = ctl_admin_pages(ctl, a, "clients", &s.clients);
 	if (status) {
 		top_sample_free(&s);
 		return status;
 	}
 	s.ops = top_metric(s.stats, "ops", NULL, NULL);
 	s.failed = s.ops - top_metric(s.stats, "ops", "status", "OK");
-	samples = samples_of(s.stats, "op_seconds");
-	for (i = 0; samples && i < json_object_array_length(samples); i++) {
-		struct json_object *of = json_object_array_get_idx(samples, i);
-
-		if (!strcmp(ctl_admin_text(of, "op"), "flush"))
-			top_times_read(of, &s.flushes);
-	}
+	top_times_read(top_find(samples_of(s.stats, "op_seconds", &n), "op",
+				"flush"),
+		       &s.flushes);
 	*sample = s;
 	return 0;
 }
