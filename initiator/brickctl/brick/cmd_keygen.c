@@ -83,8 +83,13 @@ static void make_folders(const char *path)
 static int make_file(struct ctl *ctl, const char *path, bool force,
 		     const char line[KEY_LINE_BYTES])
 {
+	struct stat there;
 	int err;
 
+	/* A device or a pipe would be gone, with all that knows it by its name. */
+	if (force && !stat(path, &there) && !S_ISREG(there.st_mode))
+		return ctl_fail(ctl, CTL_USAGE, -EINVAL, "name another file",
+				"%s: is no regular file", path);
 	err = force ? replace_file(path, line) : create_file(path, line);
 	if (err == -EEXIST)
 		return ctl_fail(ctl, CTL_USAGE, err,

@@ -386,6 +386,13 @@ class Keygen(Case):
         self.ok("keygen", "-f", self.folder / "link")
         self.assertFalse((self.folder / "elsewhere").exists())
 
+    def test_keygen_replaces_files_alone(self):
+        path = self.folder / "pipe"
+        os.mkfifo(path)
+        for name in (path, self.folder):
+            self.fails(USAGE, "is no regular file", "keygen", "--force", name)
+        self.assertTrue(path.is_fifo())
+
     def test_dash_prints_the_key_and_each_is_different(self):
         keys = {self.ok("keygen", "-") for _ in range(4)}
         self.assertEqual(len(keys), 4)
