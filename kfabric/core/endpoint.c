@@ -65,106 +65,11 @@ int kfi_ep_move(struct fid_ep *ep, enum kfi_ep_state to)
 
 /* ---- dead endpoints --------------------------------------------------- */
 
-static ssize_t kfi_dead_msg(struct fid_ep *ep, const struct fi_msg *msg,
-			    u64 flags)
-{
-	return -ENODEV;
-}
-
-static ssize_t kfi_dead_inject(struct fid_ep *ep, const void *buf, size_t len,
-			       fi_addr_t dest_addr)
-{
-	return -ENODEV;
-}
-
-static ssize_t kfi_dead_rma(struct fid_ep *ep, const struct fi_msg_rma *msg,
-			    u64 flags)
-{
-	return -ENODEV;
-}
-
-static ssize_t kfi_dead_inject_write(struct fid_ep *ep, const void *buf,
-				     size_t len, fi_addr_t dest_addr, u64 addr,
-				     u64 key)
-{
-	return -ENODEV;
-}
-
-static ssize_t kfi_dead_flush(struct fid_ep *ep, const struct fi_msg_flush *msg,
-			      u64 flags)
-{
-	return -ENODEV;
-}
-
-static ssize_t kfi_dead_tagged(struct fid_ep *ep,
-			       const struct fi_msg_tagged *msg, u64 flags)
-{
-	return -ENODEV;
-}
-
-static ssize_t kfi_dead_tagged_inject(struct fid_ep *ep, const void *buf,
-				      size_t len, u64 flags, u64 data,
-				      fi_addr_t dest_addr, u64 tag)
-{
-	return -ENODEV;
-}
-
-static ssize_t kfi_dead_atomic(struct fid_ep *ep,
-			       const struct fi_msg_atomic *msg, u64 flags)
-{
-	return -ENODEV;
-}
-
-static ssize_t kfi_dead_fetch(struct fid_ep *ep,
-			      const struct fi_msg_atomic *msg,
-			      const struct fi_buf *result, u64 flags)
-{
-	return -ENODEV;
-}
-
-static ssize_t kfi_dead_compare(struct fid_ep *ep,
-				const struct fi_msg_atomic *msg,
-				const struct fi_buf *compare,
-				const struct fi_buf *result, u64 flags)
-{
-	return -ENODEV;
-}
-
-static ssize_t kfi_dead_inject_atomic(struct fid_ep *ep,
-				      const struct fi_msg_atomic *msg)
-{
-	return -ENODEV;
-}
-
-static const struct fi_ops_msg kfi_dead_msg_ops = {
-	.size = sizeof(struct fi_ops_msg),
-	.sendmsg = kfi_dead_msg,
-	.recvmsg = kfi_dead_msg,
-	.inject = kfi_dead_inject,
-};
-
-static const struct fi_ops_rma kfi_dead_rma_ops = {
-	.size = sizeof(struct fi_ops_rma),
-	.readmsg = kfi_dead_rma,
-	.writemsg = kfi_dead_rma,
-	.inject_write = kfi_dead_inject_write,
-	.flush = kfi_dead_flush,
-};
-
-static const struct fi_ops_tagged kfi_dead_tagged_ops = {
-	.size = sizeof(struct fi_ops_tagged),
-	.recvmsg = kfi_dead_tagged,
-	.sendmsg = kfi_dead_tagged,
-	.inject = kfi_dead_tagged_inject,
-};
-
-static const struct fi_ops_atomic kfi_dead_atomic_ops = {
-	.size = sizeof(struct fi_ops_atomic),
-	.writemsg = kfi_dead_atomic,
-	.readwritemsg = kfi_dead_fetch,
-	.compwritemsg = kfi_dead_compare,
-	.inject = kfi_dead_inject_atomic,
-};
+/* Of size 0: KFI_NO_OP(). */
+static const struct fi_ops_msg kfi_dead_msg_ops;
+static const struct fi_ops_rma kfi_dead_rma_ops;
+static const struct fi_ops_tagged kfi_dead_tagged_ops;
+static const struct fi_ops_atomic kfi_dead_atomic_ops;
 
 static bool kfi_ep_is_unconnected(const struct fid_ep *ep)
 {

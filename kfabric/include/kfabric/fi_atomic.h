@@ -252,7 +252,7 @@ static inline ssize_t fi_atomicmsg(struct fid_ep *ep,
 	const struct fi_ops_atomic *ops = READ_ONCE(ep->atomic);
 
 	return KFI_HAS_OP(ops, writemsg) ? ops->writemsg(ep, msg, flags)
-					 : -ENOSYS;
+					 : KFI_NO_OP(ops);
 }
 
 /**
@@ -273,7 +273,7 @@ static inline ssize_t fi_fetch_atomicmsg(struct fid_ep *ep,
 
 	return KFI_HAS_OP(ops, readwritemsg)
 		       ? ops->readwritemsg(ep, msg, result, flags)
-		       : -ENOSYS;
+		       : KFI_NO_OP(ops);
 }
 
 /**
@@ -297,7 +297,7 @@ static inline ssize_t fi_compare_atomicmsg(struct fid_ep *ep,
 
 	return KFI_HAS_OP(ops, compwritemsg)
 		       ? ops->compwritemsg(ep, msg, compare, result, flags)
-		       : -ENOSYS;
+		       : KFI_NO_OP(ops);
 }
 
 /**
@@ -456,7 +456,7 @@ static inline ssize_t fi_inject_atomic(struct fid_ep *ep, const void *buf,
 					   .datatype = datatype,
 					   .op = op };
 
-	return KFI_HAS_OP(ops, inject) ? ops->inject(ep, &msg) : -ENOSYS;
+	return KFI_HAS_OP(ops, inject) ? ops->inject(ep, &msg) : KFI_NO_OP(ops);
 }
 
 #endif /* KFABRIC_FI_ATOMIC_H */

@@ -533,7 +533,7 @@ static inline u32 fi_flush_modes(struct fid_ep *ep)
  * -EMSGSIZE longer than max_msg_size (FI_INJECT: inject_size); -E2BIG more
  * than iov_limit segments; -EINVAL no context, or senseless buffer;
  * -FI_EBADFLAGS; -EOPNOTSUPP a completion level that the provider lacks;
- * -ENOTCONN not connected (any more); -ENODEV the device is gone; -ENOSYS;
+ * -ENOTCONN not connected (any more); -ENODEV the device is gone; KFI_NO_OP(ops);
  * unconnected: -EINVAL @msg->addr is no number (any more), -FI_EOPBADSTATE not
  * enabled yet.
  */
@@ -543,7 +543,7 @@ static inline ssize_t fi_sendmsg(struct fid_ep *ep, const struct fi_msg *msg,
 	const struct fi_ops_msg *ops = READ_ONCE(ep->msg);
 
 	return KFI_HAS_OP(ops, sendmsg) ? ops->sendmsg(ep, msg, flags)
-					: -ENOSYS;
+					: KFI_NO_OP(ops);
 }
 
 /**
@@ -621,7 +621,7 @@ static inline ssize_t fi_inject(struct fid_ep *ep, const void *buf, size_t len,
 	const struct fi_ops_msg *ops = READ_ONCE(ep->msg);
 
 	return KFI_HAS_OP(ops, inject) ? ops->inject(ep, buf, len, dest_addr)
-				       : -ENOSYS;
+				       : KFI_NO_OP(ops);
 }
 
 /**
@@ -691,7 +691,7 @@ static inline ssize_t fi_recvmsg(struct fid_ep *ep, const struct fi_msg *msg,
 	const struct fi_ops_msg *ops = READ_ONCE(ep->msg);
 
 	return KFI_HAS_OP(ops, recvmsg) ? ops->recvmsg(ep, msg, flags)
-					: -ENOSYS;
+					: KFI_NO_OP(ops);
 }
 
 /**
