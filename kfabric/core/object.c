@@ -173,16 +173,13 @@ static void kfi_obj_after_close(struct kfid *fid)
 	struct fid_ep *ep;
 	struct fid_mr *mr;
 
-	switch (fid->fclass) {
-	case FI_CLASS_EP:
-	case FI_CLASS_SEP:
-	case FI_CLASS_TX_CTX:
-	case FI_CLASS_RX_CTX:
-	case FI_CLASS_SRX_CTX:
+	if (kfi_is_ep(fid)) {
 		ep = container_of(fid, struct fid_ep, fid);
 		kfi_ep_unbind(ep);
 		kfi_ctx_give_back(ep);
-		break;
+		return;
+	}
+	switch (fid->fclass) {
 	case FI_CLASS_PEP:
 		pep = container_of(fid, struct fid_pep, fid);
 		if (pep->eq) {

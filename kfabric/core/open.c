@@ -23,8 +23,9 @@ static const struct fi_ops_cq kfi_no_cq_ops = {
 	.size = sizeof(struct fi_ops_cq),
 };
 
-/* The parent must be alive, and an info of the parent's provider. */
-int kfi_check_open(const struct kfid *parent, const struct fi_info *info)
+/* The parent must be alive, an info its provider's, and the operation there. */
+int kfi_check_open(const struct kfid *parent, const struct fi_info *info,
+		   bool has_op)
 {
 	const char *name = info ? info->fabric_attr->prov_name : NULL;
 
@@ -32,18 +33,17 @@ int kfi_check_open(const struct kfid *parent, const struct fi_info *info)
 		return -ENODEV;
 	if (info && !(name && kfi_prov_handles(parent->prov->name, name)))
 		return -EINVAL;
-	return 0;
+	return has_op ? 0 : -ENOSYS;
 }
 
 int kfabric_domain(struct fid_fabric *fabric, struct fi_info *info,
 		   struct fid_domain **domain, void *context)
 {
-	int ret = kfi_check_open(&fabric->fid, info);
+	int ret = kfi_check_open(&fabric->fid, info,
+				 KFI_HAS_OP(fabric->ops, domain));
 
 	if (ret)
 		return ret;
-	if (!KFI_HAS_OP(fabric->ops, domain))
-		return -ENOSYS;
 	return fabric->ops->domain(fabric, info, domain, context);
 }
 EXPORT_SYMBOL_GPL(kfabric_domain);
@@ -51,12 +51,11 @@ EXPORT_SYMBOL_GPL(kfabric_domain);
 int kfabric_passive_ep(struct fid_fabric *fabric, struct fi_info *info,
 		       struct fid_pep **pep, void *context)
 {
-	int ret = kfi_check_open(&fabric->fid, info);
+	int ret = kfi_check_open(&fabric->fid, info,
+				 KFI_HAS_OP(fabric->ops, passive_ep));
 
 	if (ret)
 		return ret;
-	if (!KFI_HAS_OP(fabric->ops, passive_ep))
-		return -ENOSYS;
 	if (!info->src_addr)
 		return -EINVAL;
 	return fabric->ops->passive_ep(fabric, info, pep, context);
@@ -66,12 +65,11 @@ EXPORT_SYMBOL_GPL(kfabric_passive_ep);
 int kfabric_endpoint(struct fid_domain *domain, struct fi_info *info,
 		     struct fid_ep **ep, void *context)
 {
-	int ret = kfi_check_open(&domain->fid, info);
+	int ret = kfi_check_open(&domain->fid, info,
+				 KFI_HAS_OP(domain->ops, endpoint));
 
 	if (ret)
 		return ret;
-	if (!KFI_HAS_OP(domain->ops, endpoint))
-		return -ENOSYS;
 	if (info->ep_attr->rx_ctx_cnt == FI_SHARED_CONTEXT &&
 	    !KFI_HAS_OP(domain->ops, srx_context))
 		return -EOPNOTSUPP;
@@ -82,12 +80,11 @@ EXPORT_SYMBOL_GPL(kfabric_endpoint);
 int kfabric_cq_open(struct fid_domain *domain, struct fi_cq_attr *attr,
 		    struct fid_cq **cq, void *context)
 {
-	int ret = kfi_check_open(&domain->fid, NULL);
+	int ret = kfi_check_open(&domain->fid, NULL,
+				 KFI_HAS_OP(domain->ops, cq_open));
 
 	if (ret)
 		return ret;
-	if (!KFI_HAS_OP(domain->ops, cq_open))
-		return -ENOSYS;
 	if (attr &&
 	    (attr->format >= FI_CQ_FORMATS ||
 	     (attr->comp_handler && (attr->ready_handler || attr->wait_obj))))
@@ -99,12 +96,11 @@ EXPORT_SYMBOL_GPL(kfabric_cq_open);
 int kfabric_av_open(struct fid_domain *domain, struct fi_av_attr *attr,
 		    struct fid_av **av, void *context)
 {
-	int ret = kfi_check_open(&domain->fid, NULL);
+	int ret = kfi_check_open(&domain->fid, NULL,
+				 KFI_HAS_OP(domain->ops, av_open));
 
 	if (ret)
 		return ret;
-	if (!KFI_HAS_OP(domain->ops, av_open))
-		return -ENOSYS;
 	return domain->ops->av_open(domain, attr, av, context);
 }
 EXPORT_SYMBOL_GPL(kfabric_av_open);
@@ -113,12 +109,11 @@ int kfabric_mr_regattr(struct fid_domain *domain, const struct fi_mr_attr *attr,
 		       u64 flags, struct fid_mr **mr)
 {
 	const u64 access = FI_REMOTE_READ | FI_REMOTE_WRITE | FI_ATOMIC;
-	int ret = kfi_check_open(&domain->fid, NULL);
+	int ret = kfi_check_open(&domain->fid, NULL,
+				 KFI_HAS_OP(domain->ops, mr_regattr));
 
 	if (ret)
 		return ret;
-	if (!KFI_HAS_OP(domain->ops, mr_regattr))
-		return -ENOSYS;
 	if (flags & ~FI_RMA_PMEM)
 		return -FI_EBADFLAGS;
 	if (!attr->access || (attr->access & ~access) || !attr->buf.len)

@@ -19,11 +19,10 @@ int kfabric_srx_context(struct fid_domain *domain,
 	int ret;
 
 	might_sleep();
-	ret = kfi_check_open(&domain->fid, NULL);
+	ret = kfi_check_open(&domain->fid, NULL,
+			     KFI_HAS_OP(domain->ops, srx_context));
 	if (ret)
 		return ret;
-	if (!KFI_HAS_OP(domain->ops, srx_context))
-		return -ENOSYS;
 	return domain->ops->srx_context(domain, attr, srx, context);
 }
 EXPORT_SYMBOL_GPL(kfabric_srx_context);
