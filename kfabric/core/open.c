@@ -143,7 +143,12 @@ int kfi_fabric_init(struct fid_fabric *fabric, struct kfi_provider *prov,
 }
 EXPORT_SYMBOL_GPL(kfi_fabric_init);
 
-int kfi_plain_fabric(struct kfi_provider *prov, const struct fi_ops_fabric *ops,
+static const struct fi_ops_fabric kfi_plain_fabric_ops = {
+	.size = sizeof(struct fi_ops_fabric),
+	.domain = kfi_plain_domain,
+};
+
+int kfi_plain_fabric(struct kfi_provider *prov, struct fi_fabric_attr *attr,
 		     struct fid_fabric **fabric, void *context)
 {
 	struct fid_fabric *new = kzalloc(sizeof(*new), GFP_KERNEL);
@@ -151,7 +156,9 @@ int kfi_plain_fabric(struct kfi_provider *prov, const struct fi_ops_fabric *ops,
 
 	if (!new)
 		return -ENOMEM;
-	ret = kfi_fabric_init(new, prov, &kfi_plain_ops, ops, context);
+	ret = kfi_fabric_init(new, prov, &kfi_plain_ops,
+			      prov->fabric_ops ?: &kfi_plain_fabric_ops,
+			      context);
 	if (ret) {
 		kfree(new);
 		return ret;
@@ -161,7 +168,7 @@ int kfi_plain_fabric(struct kfi_provider *prov, const struct fi_ops_fabric *ops,
 }
 EXPORT_SYMBOL_GPL(kfi_plain_fabric);
 
-int kfi_plain_domain(struct fid_fabric *fabric, const struct fi_ops_domain *ops,
+int kfi_plain_domain(struct fid_fabric *fabric, struct fi_info *info,
 		     struct fid_domain **domain, void *context)
 {
 	struct fid_domain *new = kzalloc(sizeof(*new), GFP_KERNEL);
@@ -169,7 +176,8 @@ int kfi_plain_domain(struct fid_fabric *fabric, const struct fi_ops_domain *ops,
 
 	if (!new)
 		return -ENOMEM;
-	ret = kfi_domain_init(new, fabric, &kfi_plain_ops, ops, 0, context);
+	ret = kfi_domain_init(new, fabric, &kfi_plain_ops,
+			      fabric->fid.prov->domain_ops, 0, context);
 	if (ret) {
 		kfree(new);
 		return ret;

@@ -15,22 +15,10 @@ static const struct fi_ops_domain kudp_domain_ops = {
 	.av_open = kfi_plain_av_open,
 };
 
-static int kudp_domain(struct fid_fabric *fabric, struct fi_info *info,
-		       struct fid_domain **domain, void *context)
-{
-	return kfi_plain_domain(fabric, &kudp_domain_ops, domain, context);
-}
-
-static const struct fi_ops_fabric kudp_fabric_ops = {
-	.size = sizeof(struct fi_ops_fabric),
-	.domain = kudp_domain,
+static const struct kfi_provider_wq kudp_wqs[] = {
+	{ &kudp_wq, "kfabric_udp", WQ_UNBOUND | WQ_HIGHPRI | WQ_MEM_RECLAIM,
+	  0 },
 };
-
-static int kudp_fabric(struct kfi_provider *prov, struct fi_fabric_attr *attr,
-		       struct fid_fabric **fabric, void *context)
-{
-	return kfi_plain_fabric(prov, &kudp_fabric_ops, fabric, context);
-}
 
 static void kudp_fill_info(struct fi_info *info)
 {
@@ -82,31 +70,13 @@ static struct kfi_provider kudp_prov = {
 	.owner = THIS_MODULE,
 	.preference = 50,
 	.getinfo = kudp_getinfo,
-	.fabric = kudp_fabric,
+	.fabric = kfi_plain_fabric,
+	.domain_ops = &kudp_domain_ops,
+	.wqs = kudp_wqs,
+	.nr_wqs = ARRAY_SIZE(kudp_wqs),
 };
 
-static int __init kudp_init(void)
-{
-	int ret;
-
-	kudp_wq = alloc_workqueue("kfabric_udp",
-				  WQ_UNBOUND | WQ_HIGHPRI | WQ_MEM_RECLAIM, 0);
-	if (!kudp_wq)
-		return -ENOMEM;
-	ret = kfi_provider_register(&kudp_prov);
-	if (ret)
-		destroy_workqueue(kudp_wq);
-	return ret;
-}
-
-static void __exit kudp_exit(void)
-{
-	kfi_provider_deregister(&kudp_prov);
-	destroy_workqueue(kudp_wq);
-}
-
-module_init(kudp_init);
-module_exit(kudp_exit);
+KFI_MODULE_PROVIDER(kudp_prov);
 KFI_MODULE_ALIAS(KUDP_NAME);
 MODULE_DESCRIPTION(
 	"kfabric provider: UDP sockets: datagrams, unconnected and unreliable");

@@ -27,6 +27,7 @@
 #define KFABRIC_KFI_PROVIDER_H
 
 #include <linux/completion.h>
+#include <linux/device.h>
 #include <linux/module.h>
 #include <linux/mutex.h>
 #include <linux/refcount.h>
@@ -46,8 +47,26 @@
 #define KFI_MODULE_ALIAS(name) MODULE_ALIAS(KFI_MODULE_PREFIX name)
 #define KFI_PROV_NAME_MAX      32
 
+/* The whole of a module that is a provider and begins with nothing else. */
+#define KFI_MODULE_PROVIDER(prov) \
+	module_driver(prov, kfi_provider_register, kfi_provider_deregister)
+
 /* struct kfi_provider.flags */
 #define KFI_PROV_EXPLICIT BIT(0) /* only when the hints name it */
+
+/**
+ * struct kfi_provider_wq - a workqueue of a provider
+ * @wq: out: the queue, which is there as long as the provider is registered
+ * @name: of it
+ * @flags: WQ_*
+ * @max_active: as alloc_workqueue() has it
+ */
+struct kfi_provider_wq {
+	struct workqueue_struct **wq;
+	const char *name;
+	unsigned int flags;
+	int max_active;
+};
 
 /**
  * struct kfi_provider - a kind of fabric
@@ -65,7 +84,14 @@
  *	by @hints (kfi_match_info()), fills in prov_name and prov_version if
  *	NULL and 0, and frees it. Return 0, -ENODATA, or another -errno.
  *	Context: process
- * @fabric: open a fabric. Context: process
+ * @fabric: open a fabric. Context: process. It may be kfi_plain_fabric() or
+ *	kfi_layer_fabric()
+ * @fabric_ops: of the fabrics that these two open; with kfi_plain_fabric() NULL may
+ *	stand for kfi_plain_domain() and nothing else
+ * @domain_ops: of the domains that kfi_plain_domain() opens
+ * @wqs: what kfi_provider_register() makes first, and kfi_provider_deregister()
+ *	destroys at the end, the last one first
+ * @nr_wqs: how many
  */
 struct kfi_provider {
 	const char *name;
@@ -79,6 +105,10 @@ struct kfi_provider {
 		       const struct fi_info *hints, struct fi_info **info);
 	int (*fabric)(struct kfi_provider *prov, struct fi_fabric_attr *attr,
 		      struct fid_fabric **fabric, void *context);
+	const struct fi_ops_fabric *fabric_ops;
+	const struct fi_ops_domain *domain_ops;
+	const struct kfi_provider_wq *wqs;
+	unsigned int nr_wqs;
 	/* private: core */
 	struct list_head node;
 	refcount_t ref; /* registration, objects, running calls */
@@ -101,7 +131,7 @@ void kfabric_provider_deregister(struct kfi_provider *prov);
  *
  * Context: process.
  * Return: 0; -EEXIST there is one of that name; -EINVAL name or operations
- * missing or malformed; -ENOSYS built for another major version.
+ * missing or malformed; -ENOSYS built for another major version; -ENOMEM.
  */
 static inline int kfi_provider_register(struct kfi_provider *prov)
 {
@@ -208,9 +238,9 @@ int kfi_fabric_init(struct fid_fabric *fabric, struct kfi_provider *prov,
 		    const struct fi_ops_fabric *fabric_ops, void *context);
 
 /**
- * kfi_plain_fabric() - what a fabric operation may do
+ * kfi_plain_fabric() - a fabric operation to point &kfi_provider.fabric at
  * @prov: provider
- * @ops: operations of the fabric
+ * @attr: from fi_fabric()
  * @fabric: out
  * @context: from fi_fabric()
  *
@@ -219,7 +249,7 @@ int kfi_fabric_init(struct fid_fabric *fabric, struct kfi_provider *prov,
  * Context: process.
  * Return: 0; -ENOMEM; as kfi_fabric_init().
  */
-int kfi_plain_fabric(struct kfi_provider *prov, const struct fi_ops_fabric *ops,
+int kfi_plain_fabric(struct kfi_provider *prov, struct fi_fabric_attr *attr,
 		     struct fid_fabric **fabric, void *context);
 
 /**
@@ -240,9 +270,9 @@ int kfi_domain_init(struct fid_domain *domain, struct fid_fabric *fabric,
 		    void *context);
 
 /**
- * kfi_plain_domain() - what a domain operation may do
- * @fabric: parent
- * @ops: operations of the domain
+ * kfi_plain_domain() - a domain operation to point fabric operations at
+ * @fabric: parent, whose provider has &kfi_provider.domain_ops
+ * @info: from fi_domain()
  * @domain: out
  * @context: from fi_domain()
  *
@@ -251,7 +281,7 @@ int kfi_domain_init(struct fid_domain *domain, struct fid_fabric *fabric,
  * Context: process.
  * Return: 0; -ENOMEM; as kfi_domain_init().
  */
-int kfi_plain_domain(struct fid_fabric *fabric, const struct fi_ops_domain *ops,
+int kfi_plain_domain(struct fid_fabric *fabric, struct fi_info *info,
 		     struct fid_domain **domain, void *context);
 
 /**
