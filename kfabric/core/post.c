@@ -570,77 +570,33 @@ EXPORT_SYMBOL_GPL(kfi_post_rma_ops);
 /* ---- atomic operations -------------------------------------------------- */
 
 static ssize_t kfi_post_atomicmsg(struct fid_ep *fid,
-				  const struct fi_msg_atomic *msg, u64 flags)
+				  const struct fi_msg_atomic *msg,
+				  const struct fi_buf *compare,
+				  const struct fi_buf *result, u64 flags,
+				  u64 kind)
 {
+	const struct kfi_injected in = { .type = KFI_OP_ATOMIC,
+					 .addr = msg->addr,
+					 .atomic = msg };
 	struct kfi_post_ep *ep = to_kfi_post_ep(fid);
 	const struct fi_buf none = {};
-	struct kfi_op *op;
-	int ret = msg->context ? kfi_check_atomic(fid, msg, NULL, NULL, flags,
-						  0, &ep->tx_attr)
-			       : -EINVAL;
-
-	if (ret)
-		return ret;
-	op = kfi_op_of(msg->context, KFI_OP_ATOMIC, &none, msg->addr,
-		       flags & ~FI_INJECT, 0);
-	kfi_op_fill_atomic(op, msg, NULL);
-	return kfi_post_queue(ep, op, FI_TRANSMIT);
-}
-
-static ssize_t kfi_post_fetch(struct fid_ep *fid,
-			      const struct fi_msg_atomic *msg,
-			      const struct fi_buf *compare,
-			      const struct fi_buf *result, u64 flags, u64 kind)
-{
-	struct kfi_post_ep *ep = to_kfi_post_ep(fid);
 	struct kfi_op *op;
 	int ret = kfi_check_atomic(fid, msg, compare, result, flags, kind,
 				   &ep->tx_attr);
 
 	if (ret)
 		return ret;
-	op = kfi_op_of(msg->context, KFI_OP_FETCH_ATOMIC, result, msg->addr,
-		       flags, 0);
+	if (!msg->context)
+		return kfi_post_inject_op(ep, &in);
+	op = kfi_op_of(msg->context, kind ? KFI_OP_FETCH_ATOMIC : KFI_OP_ATOMIC,
+		       result ?: &none, msg->addr, flags & ~FI_INJECT, 0);
 	kfi_op_fill_atomic(op, msg, compare);
 	return kfi_post_queue(ep, op, FI_TRANSMIT);
 }
 
-static ssize_t kfi_post_fetch_atomicmsg(struct fid_ep *fid,
-					const struct fi_msg_atomic *msg,
-					const struct fi_buf *result, u64 flags)
-{
-	return kfi_post_fetch(fid, msg, NULL, result, flags, FI_FETCH_ATOMIC);
-}
-
-static ssize_t kfi_post_compare_atomicmsg(struct fid_ep *fid,
-					  const struct fi_msg_atomic *msg,
-					  const struct fi_buf *compare,
-					  const struct fi_buf *result,
-					  u64 flags)
-{
-	return kfi_post_fetch(fid, msg, compare, result, flags,
-			      FI_COMPARE_ATOMIC);
-}
-
-static ssize_t kfi_post_inject_atomic(struct fid_ep *fid,
-				      const struct fi_msg_atomic *msg)
-{
-	struct kfi_post_ep *ep = to_kfi_post_ep(fid);
-	const struct kfi_injected in = { .type = KFI_OP_ATOMIC,
-					 .addr = msg->addr,
-					 .atomic = msg };
-	int ret = kfi_check_atomic(fid, msg, NULL, NULL, FI_INJECT, 0,
-				   &ep->tx_attr);
-
-	return ret ?: kfi_post_inject_op(ep, &in);
-}
-
 const struct fi_ops_atomic kfi_post_atomic_ops = {
 	.size = sizeof(struct fi_ops_atomic),
-	.writemsg = kfi_post_atomicmsg,
-	.readwritemsg = kfi_post_fetch_atomicmsg,
-	.compwritemsg = kfi_post_compare_atomicmsg,
-	.inject = kfi_post_inject_atomic,
+	.post = kfi_post_atomicmsg,
 };
 EXPORT_SYMBOL_GPL(kfi_post_atomic_ops);
 
