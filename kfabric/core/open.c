@@ -244,13 +244,21 @@ int kfi_ep_init(struct fid_ep *ep, struct fid_domain *domain,
 EXPORT_SYMBOL_GPL(kfi_ep_init);
 
 int kfi_pep_init(struct fid_pep *pep, struct fid_fabric *fabric,
-		 const struct fi_ops *ops, const struct fi_ops_pep *pep_ops,
-		 void *context)
+		 const struct fi_info *info, const struct fi_ops *ops,
+		 const struct fi_ops_pep *pep_ops, void *context)
 {
+	int ret;
+
 	pep->ops = pep_ops;
 	pep->fabric = fabric;
-	return kfi_obj_init(&pep->fid, FI_CLASS_PEP, fabric->fid.prov,
-			    &fabric->fid, ops, context);
+	pep->info = info ? fi_dupinfo(info) : NULL;
+	if (info && !pep->info)
+		return -ENOMEM;
+	ret = kfi_obj_init(&pep->fid, FI_CLASS_PEP, fabric->fid.prov,
+			   &fabric->fid, ops, context);
+	if (ret)
+		fi_freeinfo(pep->info);
+	return ret;
 }
 EXPORT_SYMBOL_GPL(kfi_pep_init);
 

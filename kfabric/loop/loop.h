@@ -53,7 +53,6 @@ struct loop_domain {
 
 struct loop_pep {
 	struct fid_pep pep;
-	struct fi_info *info; /* for connection requests */
 	struct list_head node; /* listeners */
 	struct list_head reqs; /* that can still be answered */
 	u16 port;
@@ -111,6 +110,7 @@ static inline struct loop_ep *to_loop_ep(struct fid_ep *ep)
 }
 
 static_assert(!offsetof(struct loop_domain, domain)); /* kfi_plain_ops */
+static_assert(!offsetof(struct loop_pep, pep)); /* kfi_obj_kfree() */
 
 static inline struct loop_domain *to_loop_domain(struct fid_domain *domain)
 {

@@ -92,7 +92,6 @@ static_assert(!offsetof(struct ktcp_mr, t));
 
 struct ktcp_pep {
 	struct fid_pep pep;
-	struct fi_info *info; /* for connection requests */
 	struct socket *sock; /* listens */
 	struct work_struct accept_work;
 	void (*data_ready)(struct sock *sk); /* of an ordinary socket */

@@ -334,16 +334,18 @@ int kfi_ep_init(struct fid_ep *ep, struct fid_domain *domain,
  * kfi_pep_init() - make a passive endpoint object
  * @pep: zeroed memory
  * @fabric: parent
+ * @info: from fi_passive_ep(), of which @pep->info becomes a copy, which goes with the
+ *	object; or NULL: there is none
  * @ops: base operations
  * @pep_ops: operations
  * @context: from fi_passive_ep()
  *
  * Context: process.
- * Return: 0; -ENODEV; -EINVAL the parent is being closed.
+ * Return: 0; -ENOMEM; -ENODEV; -EINVAL the parent is being closed.
  */
 int kfi_pep_init(struct fid_pep *pep, struct fid_fabric *fabric,
-		 const struct fi_ops *ops, const struct fi_ops_pep *pep_ops,
-		 void *context);
+		 const struct fi_info *info, const struct fi_ops *ops,
+		 const struct fi_ops_pep *pep_ops, void *context);
 
 /**
  * kfi_mr_init() - make a memory region object
