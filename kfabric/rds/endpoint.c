@@ -52,7 +52,7 @@ static int krds_ep_control(struct kfid *fid, int command, void *arg)
 
 	if (command != FI_ENABLE)
 		return -ENOSYS;
-	ret = krds_socket_bind(ep);
+	ret = kfi_socket_bind(ep->sock, &ep->name);
 	if (ret)
 		return ret;
 	spin_lock_irq(&ep->post.lock);
