@@ -335,6 +335,31 @@ struct fi_info *kfi_post_info(const char *name, size_t queue, size_t iov_limit,
 }
 EXPORT_SYMBOL_GPL(kfi_post_info);
 
+void kfi_info_messages(struct fi_info *info, u64 msg_order)
+{
+	struct fi_domain_attr *domain = info->domain_attr;
+	struct fi_tx_attr *tx = info->tx_attr;
+	struct fi_rx_attr *rx = info->rx_attr;
+
+	info->addr_format = FI_SOCKADDR;
+	domain->caps = FI_LOCAL_COMM | FI_REMOTE_COMM;
+	tx->caps = FI_MSG | FI_SEND;
+	tx->msg_order = msg_order;
+	tx->comp_order = FI_ORDER_NONE;
+	tx->comp_levels = FI_INJECT_COMPLETE | FI_TRANSMIT_COMPLETE;
+	tx->rma_iov_limit = 0;
+	rx->caps = FI_MSG | FI_RECV | FI_SOURCE;
+	rx->msg_order = msg_order;
+	rx->comp_order = FI_ORDER_NONE;
+	info->caps = tx->caps | rx->caps | domain->caps;
+	domain->mr_mode = 0;
+	domain->mr_key_size = 0;
+	domain->mr_iov_limit = 0;
+	domain->mr_max_size = 0;
+	domain->max_ep_srx_ctx = 0;
+}
+EXPORT_SYMBOL_GPL(kfi_info_messages);
+
 /* ---- messages ---------------------------------------------------------- */
 
 static ssize_t kfi_post_sendmsg(struct fid_ep *fid, const struct fi_msg *msg,

@@ -21,31 +21,6 @@ static const struct kfi_provider_wq krds_wqs[] = {
 	  0 },
 };
 
-static void krds_fill_info(struct fi_info *info)
-{
-	info->caps = FI_MSG | FI_SEND | FI_RECV | FI_SOURCE | FI_LOCAL_COMM |
-		     FI_REMOTE_COMM;
-	info->addr_format = FI_SOCKADDR;
-	info->tx_attr->caps = FI_MSG | FI_SEND;
-	info->tx_attr->msg_order = FI_ORDER_SAS;
-	info->tx_attr->comp_order = FI_ORDER_NONE;
-	info->tx_attr->comp_levels = FI_INJECT_COMPLETE | FI_TRANSMIT_COMPLETE;
-	info->tx_attr->rma_iov_limit = 0;
-	info->rx_attr->caps = FI_MSG | FI_RECV | FI_SOURCE;
-	info->rx_attr->msg_order = FI_ORDER_SAS;
-	info->rx_attr->comp_order = FI_ORDER_NONE;
-	*info->ep_attr = (struct fi_ep_attr){
-		.type = FI_EP_RDM,
-		.protocol = FI_PROTO_RDS,
-		.max_msg_size = KRDS_MAX_MSG,
-		.op_timeout_ms = KRDS_OP_TIMEOUT_MS,
-	};
-	info->domain_attr->mr_key_size = 0;
-	info->domain_attr->mr_iov_limit = 0;
-	info->domain_attr->cq_data_size = 0;
-	info->domain_attr->caps = FI_LOCAL_COMM | FI_REMOTE_COMM;
-}
-
 static int krds_getinfo(struct kfi_provider *prov, const char *node,
 			const char *service, u64 flags,
 			const struct fi_info *hints, struct fi_info **list)
@@ -56,7 +31,14 @@ static int krds_getinfo(struct kfi_provider *prov, const char *node,
 
 	if (!info)
 		return -ENOMEM;
-	krds_fill_info(info);
+	kfi_info_messages(info, FI_ORDER_SAS);
+	*info->ep_attr = (struct fi_ep_attr){
+		.type = FI_EP_RDM,
+		.protocol = FI_PROTO_RDS,
+		.max_msg_size = KRDS_MAX_MSG,
+		.op_timeout_ms = KRDS_OP_TIMEOUT_MS,
+	};
+	info->domain_attr->cq_data_size = 0;
 	return kfi_info_answer(info, node, service, flags, hints, list);
 }
 

@@ -20,31 +20,6 @@ static const struct kfi_provider_wq kudp_wqs[] = {
 	  0 },
 };
 
-static void kudp_fill_info(struct fi_info *info)
-{
-	info->caps = FI_MSG | FI_SEND | FI_RECV | FI_SOURCE | FI_LOCAL_COMM |
-		     FI_REMOTE_COMM;
-	info->addr_format = FI_SOCKADDR;
-	info->tx_attr->caps = FI_MSG | FI_SEND;
-	info->tx_attr->msg_order = FI_ORDER_NONE;
-	info->tx_attr->comp_order = FI_ORDER_NONE;
-	info->tx_attr->comp_levels = FI_INJECT_COMPLETE | FI_TRANSMIT_COMPLETE;
-	info->tx_attr->rma_iov_limit = 0;
-	info->rx_attr->caps = FI_MSG | FI_RECV | FI_SOURCE;
-	info->rx_attr->msg_order = FI_ORDER_NONE;
-	info->rx_attr->comp_order = FI_ORDER_NONE;
-	*info->ep_attr = (struct fi_ep_attr){
-		.type = FI_EP_DGRAM,
-		.protocol = FI_PROTO_UDP,
-		.max_msg_size = KUDP_MAX_MSG,
-		.op_timeout_ms = KUDP_OP_TIMEOUT_MS,
-	};
-	info->domain_attr->mr_key_size = 0;
-	info->domain_attr->mr_iov_limit = 0;
-	info->domain_attr->cq_data_size = 0;
-	info->domain_attr->caps = FI_LOCAL_COMM | FI_REMOTE_COMM;
-}
-
 static int kudp_getinfo(struct kfi_provider *prov, const char *node,
 			const char *service, u64 flags,
 			const struct fi_info *hints, struct fi_info **list)
@@ -55,7 +30,14 @@ static int kudp_getinfo(struct kfi_provider *prov, const char *node,
 
 	if (!info)
 		return -ENOMEM;
-	kudp_fill_info(info);
+	kfi_info_messages(info, FI_ORDER_NONE);
+	*info->ep_attr = (struct fi_ep_attr){
+		.type = FI_EP_DGRAM,
+		.protocol = FI_PROTO_UDP,
+		.max_msg_size = KUDP_MAX_MSG,
+		.op_timeout_ms = KUDP_OP_TIMEOUT_MS,
+	};
+	info->domain_attr->cq_data_size = 0;
 	/* An endpoint without address is of the family that is asked for. */
 	if (hints && (hints->addr_format == FI_SOCKADDR_IN ||
 		      hints->addr_format == FI_SOCKADDR_IN6))

@@ -193,6 +193,15 @@ struct kfi_post_ep {
 struct fi_info *kfi_post_info(const char *name, size_t queue, size_t iov_limit,
 			      size_t op_bytes);
 
+/**
+ * kfi_info_messages() - make an info one of unconnected endpoints with messages alone
+ * @info: keeps its limits and endpoint attributes, and whether completions have data
+ * @msg_order: which order messages keep
+ *
+ * Context: any.
+ */
+void kfi_info_messages(struct fi_info *info, u64 msg_order);
+
 /* The vectors to give to kfi_ep_init(). */
 extern const struct fi_ops_msg kfi_post_msg_ops;
 extern const struct fi_ops_rma kfi_post_rma_ops;
