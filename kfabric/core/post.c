@@ -5,6 +5,7 @@
  * Context: posting: any but hardirq; no sleep, no allocation.
  * Locking: kfi_post_ep.lock.
  */
+#include <linux/atomic.h>
 #include <linux/bottom_half.h>
 #include <linux/export.h>
 #include <linux/mm.h>
@@ -694,6 +695,22 @@ void kfi_post_done(struct kfi_post_ep *ep, struct kfi_op *op)
 	kfi_post_complete(ep, comp);
 }
 EXPORT_SYMBOL_GPL(kfi_post_done);
+
+int kfi_send_cancel(struct list_head *sends, const struct kfi_op *op)
+{
+	struct kfi_send *send;
+
+	list_for_each_entry(send, sends, node) {
+		if (send->op != op)
+			continue;
+		if (cmpxchg(&send->state, KFI_SEND_WAITS, KFI_SEND_CANCELED) ==
+		    KFI_SEND_BEGUN)
+			break;
+		return 0;
+	}
+	return -ENOENT;
+}
+EXPORT_SYMBOL_GPL(kfi_send_cancel);
 
 void kfi_send_done(struct kfi_post_ep *post, struct kfi_send *send, int err,
 		   int prov_errno)
