@@ -40,7 +40,6 @@
 #define LOOP_OP_TIMEOUT_MS 10000
 #define LOOP_CM_TIMEOUT_MS 10000
 
-extern struct kfi_provider loop_prov;
 extern struct workqueue_struct *loop_wq;
 extern struct mutex loop_cm_lock;
 extern const struct kfi_ep_ops loop_ep_ops;

@@ -123,7 +123,7 @@ static const struct kfi_provider_wq loop_wqs[] = {
 	  0 },
 };
 
-struct kfi_provider loop_prov = {
+static struct kfi_provider loop_prov = {
 	.name = LOOP_NAME,
 	.version = FI_VERSION(1, 0),
 	.fi_version = FI_VERSION(FI_MAJOR_VERSION, FI_MINOR_VERSION),

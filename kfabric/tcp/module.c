@@ -88,7 +88,7 @@ static const struct kfi_provider_wq ktcp_wqs[] = {
 	{ &ktcp_listen_wq, "kfabric_tcp_listen", WQ_UNBOUND, WQ_MAX_ACTIVE },
 };
 
-struct kfi_provider ktcp_prov = {
+static struct kfi_provider ktcp_prov = {
 	.name = KTCP_NAME,
 	.version = FI_VERSION(1, 0),
 	.fi_version = FI_VERSION(FI_MAJOR_VERSION, FI_MINOR_VERSION),

@@ -67,7 +67,6 @@
 /* What a network card holds back: the kernel resets one that has done so for 5 s. */
 #define KTCP_DRAIN_MS 10000
 
-extern struct kfi_provider ktcp_prov;
 extern struct workqueue_struct *ktcp_wq; /* data; must not wait for peers */
 extern struct workqueue_struct *ktcp_cm_wq; /* connecting; may wait */
 /*

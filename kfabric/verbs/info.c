@@ -12,7 +12,6 @@
 #include <linux/nsproxy.h>
 #include <linux/sched.h>
 #include <linux/slab.h>
-#include <net/ipv6.h>
 
 #include "dgram.h"
 
@@ -327,7 +326,6 @@ int kfiv_getinfo(struct kfi_provider *prov, const char *node,
 		 const char *service, u64 flags, const struct fi_info *hints,
 		 struct fi_info **info)
 {
-	const struct sockaddr_in6 *v6;
 	struct fi_info *want;
 	bool any;
 	int ret;
@@ -342,10 +340,7 @@ int kfiv_getinfo(struct kfi_provider *prov, const char *node,
 	ret = kfi_resolve(node, service, flags, hints, want);
 	if (ret)
 		goto free_want;
-	v6 = want->src_addr;
-	any = !v6 || (v6->sin6_family == AF_INET6
-			      ? ipv6_addr_any(&v6->sin6_addr)
-			      : !((struct sockaddr_in *)v6)->sin_addr.s_addr);
+	any = !want->src_addr || kfi_name_is_any(want->src_addr);
 	if (want->dest_addr || !any)
 		ret = kfiv_ask_cm(hints, want, info);
 	else
