@@ -206,12 +206,8 @@ void kfi_ep_set_ops(struct fid_ep *ep, const struct kfi_ep_ops *ops)
 	ep->msg = ops->msg;
 	ep->rma = ops->rma;
 	ep->tagged = ops->tagged;
-	ep->sep = ops->sep;
 	ep->atomic = ops->atomic;
-	ep->moved = ops->moved;
-	ep->path = ops->path;
-	ep->set_path = ops->set_path;
-	ep->low_water = ops->low_water;
+	ep->ops = ops;
 	spin_lock_init(&ep->lock);
 	INIT_LIST_HEAD(&ep->ev_cm.node);
 	INIT_LIST_HEAD(&ep->ev_shutdown.node);

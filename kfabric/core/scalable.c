@@ -56,7 +56,7 @@ int kfabric_tx_context(struct fid_ep *sep, int index,
 
 	if (ret)
 		return ret;
-	ret = sep->sep->tx_context(sep, index, attr, ctx, context);
+	ret = sep->ops->sep->tx_context(sep, index, attr, ctx, context);
 	if (ret)
 		kfi_ctx_put(sep, index, &sep->tx_open);
 	return ret;
@@ -71,7 +71,7 @@ int kfabric_rx_context(struct fid_ep *sep, int index,
 
 	if (ret)
 		return ret;
-	ret = sep->sep->rx_context(sep, index, attr, ctx, context);
+	ret = sep->ops->sep->rx_context(sep, index, attr, ctx, context);
 	if (ret)
 		kfi_ctx_put(sep, index, &sep->rx_open);
 	return ret;

@@ -45,11 +45,11 @@ int kfi_srx_setopt(struct fid_ep *srx, int optname, const void *optval,
 		memcpy(&srx->space, optval, optlen);
 		return 0;
 	case FI_OPT_LOW_WATER:
-		if (!srx->low_water)
+		if (!srx->ops->low_water)
 			return -ENOSYS;
 		if (optlen != sizeof(*low) || (low->limit && !low->fn))
 			return -EINVAL;
-		return srx->low_water(srx, low);
+		return srx->ops->low_water(srx, low);
 	default:
 		return -ENOSYS;
 	}

@@ -25,8 +25,8 @@
 #include <kfabric/fi_eq.h>
 
 struct fi_ops_atomic;
-struct fi_ops_sep;
 struct fi_ops_tagged;
+struct kfi_ep_ops;
 
 /**
  * struct fi_context - head of operation memory
@@ -293,12 +293,8 @@ struct fi_space_handler {
  * @msg: message operations
  * @rma: remote memory operations
  * @tagged: operations of messages with a tag, in fi_tagged.h
- * @sep: operations of a scalable endpoint, in fi_scalable.h
  * @atomic: atomic operations, in fi_atomic.h
- * @moved: FI_OPT_MOVED_BYTES, or NULL
- * @path: reads FI_OPT_PATH, or NULL
- * @set_path: sets it; there with @path
- * @low_water: FI_OPT_LOW_WATER, or NULL
+ * @ops: what it was made with, of which no post needs the rest
  * @domain: where it was opened
  * @type: &enum fi_ep_type
  * @av: bound address vector, or NULL
@@ -323,12 +319,8 @@ struct fid_ep {
 	const struct fi_ops_msg *msg;
 	const struct fi_ops_rma *rma;
 	const struct fi_ops_tagged *tagged;
-	const struct fi_ops_sep *sep;
 	const struct fi_ops_atomic *atomic;
-	u64 (*moved)(struct fid_ep *ep);
-	int (*path)(struct fid_ep *ep, struct fi_path *path);
-	int (*set_path)(struct fid_ep *ep, const struct fi_path *path);
-	int (*low_water)(struct fid_ep *srx, const struct fi_low_water *low);
+	const struct kfi_ep_ops *ops;
 	struct fid_domain *domain;
 	enum fi_ep_type type;
 	struct fid_av *av;
