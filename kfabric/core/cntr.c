@@ -16,7 +16,7 @@ int kfabric_cntr_open(struct fid_domain *domain,
 		      const struct fi_cntr_attr *attr, struct fid_cntr **cntr,
 		      void *context)
 {
-	int ret = kfi_check_open(&domain->fid, NULL);
+	int ret = kfi_check_open(&domain->fid, NULL, true);
 	struct fid_cntr *new;
 
 	if (ret)

@@ -50,7 +50,8 @@ int kfi_obj_setup(void);
 void kfi_obj_teardown(void);
 
 /* open.c */
-int kfi_check_open(const struct kfid *parent, const struct fi_info *info);
+int kfi_check_open(const struct kfid *parent, const struct fi_info *info,
+		   bool has_op);
 void kfi_ep_set_ops(struct fid_ep *ep, const struct kfi_ep_ops *ops);
 void kfi_ep_fill(struct fid_ep *ep, struct fid_domain *domain,
 		 const struct fi_info *info, const struct kfi_ep_ops *ops);

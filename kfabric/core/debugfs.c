@@ -53,12 +53,7 @@ static void kfi_show_obj(struct seq_file *m, struct kfid *fid)
 		   fid->parent ? fid->parent->id : 0, users < 0 ? 0 : users,
 		   kref_read(&fid->ref), users < 0 ? " closed" : "",
 		   READ_ONCE(fid->dead) ? " dead" : "");
-	switch (fid->fclass) {
-	case FI_CLASS_EP:
-	case FI_CLASS_SEP:
-	case FI_CLASS_TX_CTX:
-	case FI_CLASS_RX_CTX:
-	case FI_CLASS_SRX_CTX:
+	if (kfi_is_ep(fid)) {
 		ep = container_of(fid, struct fid_ep, fid);
 		seq_printf(m, " state=%s posts=%ld bytes=%ld again=%ld",
 			   kfi_ep_state_name(fi_ep_state(ep)),
@@ -68,7 +63,8 @@ static void kfi_show_obj(struct seq_file *m, struct kfid *fid)
 		seq_printf(m, " done=%ld failed=%ld",
 			   atomic_long_read(&ep->nr_done),
 			   atomic_long_read(&ep->nr_failed));
-		break;
+	}
+	switch (fid->fclass) {
 	case FI_CLASS_CQ:
 		cq = container_of(fid, struct fid_cq, fid);
 		seq_printf(m, " completions=%ld errors=%ld unread=%u upcall=%d",

@@ -65,106 +65,11 @@ int kfi_ep_move(struct fid_ep *ep, enum kfi_ep_state to)
 
 /* ---- dead endpoints --------------------------------------------------- */
 
-static ssize_t kfi_dead_msg(struct fid_ep *ep, const struct fi_msg *msg,
-			    u64 flags)
-{
-	return -ENODEV;
-}
-
-static ssize_t kfi_dead_inject(struct fid_ep *ep, const void *buf, size_t len,
-			       fi_addr_t dest_addr)
-{
-	return -ENODEV;
-}
-
-static ssize_t kfi_dead_rma(struct fid_ep *ep, const struct fi_msg_rma *msg,
-			    u64 flags)
-{
-	return -ENODEV;
-}
-
-static ssize_t kfi_dead_inject_write(struct fid_ep *ep, const void *buf,
-				     size_t len, fi_addr_t dest_addr, u64 addr,
-				     u64 key)
-{
-	return -ENODEV;
-}
-
-static ssize_t kfi_dead_flush(struct fid_ep *ep, const struct fi_msg_flush *msg,
-			      u64 flags)
-{
-	return -ENODEV;
-}
-
-static ssize_t kfi_dead_tagged(struct fid_ep *ep,
-			       const struct fi_msg_tagged *msg, u64 flags)
-{
-	return -ENODEV;
-}
-
-static ssize_t kfi_dead_tagged_inject(struct fid_ep *ep, const void *buf,
-				      size_t len, u64 flags, u64 data,
-				      fi_addr_t dest_addr, u64 tag)
-{
-	return -ENODEV;
-}
-
-static ssize_t kfi_dead_atomic(struct fid_ep *ep,
-			       const struct fi_msg_atomic *msg, u64 flags)
-{
-	return -ENODEV;
-}
-
-static ssize_t kfi_dead_fetch(struct fid_ep *ep,
-			      const struct fi_msg_atomic *msg,
-			      const struct fi_buf *result, u64 flags)
-{
-	return -ENODEV;
-}
-
-static ssize_t kfi_dead_compare(struct fid_ep *ep,
-				const struct fi_msg_atomic *msg,
-				const struct fi_buf *compare,
-				const struct fi_buf *result, u64 flags)
-{
-	return -ENODEV;
-}
-
-static ssize_t kfi_dead_inject_atomic(struct fid_ep *ep,
-				      const struct fi_msg_atomic *msg)
-{
-	return -ENODEV;
-}
-
-static const struct fi_ops_msg kfi_dead_msg_ops = {
-	.size = sizeof(struct fi_ops_msg),
-	.sendmsg = kfi_dead_msg,
-	.recvmsg = kfi_dead_msg,
-	.inject = kfi_dead_inject,
-};
-
-static const struct fi_ops_rma kfi_dead_rma_ops = {
-	.size = sizeof(struct fi_ops_rma),
-	.readmsg = kfi_dead_rma,
-	.writemsg = kfi_dead_rma,
-	.inject_write = kfi_dead_inject_write,
-	.flush = kfi_dead_flush,
-};
-
-static const struct fi_ops_tagged kfi_dead_tagged_ops = {
-	.size = sizeof(struct fi_ops_tagged),
-	.recvmsg = kfi_dead_tagged,
-	.sendmsg = kfi_dead_tagged,
-	.inject = kfi_dead_tagged_inject,
-};
-
-static const struct fi_ops_atomic kfi_dead_atomic_ops = {
-	.size = sizeof(struct fi_ops_atomic),
-	.writemsg = kfi_dead_atomic,
-	.readwritemsg = kfi_dead_fetch,
-	.compwritemsg = kfi_dead_compare,
-	.inject = kfi_dead_inject_atomic,
-};
+/* Of size 0: KFI_NO_OP(). */
+static const struct fi_ops_msg kfi_dead_msg_ops;
+static const struct fi_ops_rma kfi_dead_rma_ops;
+static const struct fi_ops_tagged kfi_dead_tagged_ops;
+static const struct fi_ops_atomic kfi_dead_atomic_ops;
 
 static bool kfi_ep_is_unconnected(const struct fid_ep *ep)
 {
@@ -278,42 +183,26 @@ static int kfi_bind_cq_locked(struct fid_ep *ep, struct fid_cq *cq, u64 flags)
 	return 0;
 }
 
-static int kfi_bind_av_locked(struct fid_ep *ep, struct fid_av *av, u64 flags)
+/* Pin what there is one of, and which takes no flags. */
+static int kfi_bind_one(struct kfid *bfid, u64 flags, bool same_domain,
+			const void *bound)
 {
-	lockdep_assert_held(&ep->lock);
-	if (!kfi_ep_is_unconnected(ep))
-		return -EINVAL;
 	if (flags)
 		return -FI_EBADFLAGS;
-	if (av->domain != ep->domain)
+	if (!same_domain)
 		return -FI_EDOMAIN;
-	if (ep->av)
+	if (bound)
 		return -EBUSY;
-	if (!kfi_obj_pin(&av->fid))
-		return -EINVAL;
-	ep->av = av;
-	return 0;
-}
-
-static int kfi_bind_srx_locked(struct fid_ep *ep, struct fid_ep *srx, u64 flags)
-{
-	lockdep_assert_held(&ep->lock);
-	if (!ep->shares_rx)
-		return -EINVAL;
-	if (flags)
-		return -FI_EBADFLAGS;
-	if (srx->domain != ep->domain)
-		return -FI_EDOMAIN;
-	if (ep->srx)
-		return -EBUSY;
-	if (!kfi_obj_pin(&srx->fid))
-		return -EINVAL;
-	ep->srx = srx;
-	return 0;
+	return kfi_obj_pin(bfid) ? 0 : -EINVAL;
 }
 
 static int kfi_bind_ep_locked(struct fid_ep *ep, struct kfid *bfid, u64 flags)
 {
+	struct fid_ep *srx;
+	struct fid_av *av;
+	int ret;
+
+	lockdep_assert_held(&ep->lock);
 	if (ep->state != KFI_EP_IDLE)
 		return -FI_EOPBADSTATE;
 	if (ep->fid.fclass == FI_CLASS_SRX_CTX && bfid->fclass != FI_CLASS_CQ)
@@ -332,20 +221,28 @@ static int kfi_bind_ep_locked(struct fid_ep *ep, struct kfid *bfid, u64 flags)
 		return kfi_bind_cntr_locked(
 			ep, container_of(bfid, struct fid_cntr, fid), flags);
 	case FI_CLASS_AV:
-		return kfi_bind_av_locked(
-			ep, container_of(bfid, struct fid_av, fid), flags);
-	case FI_CLASS_SRX_CTX:
-		return kfi_bind_srx_locked(
-			ep, container_of(bfid, struct fid_ep, fid), flags);
-	case FI_CLASS_EQ:
-		if (flags)
-			return -FI_EBADFLAGS;
-		if (ep->eq)
-			return -EBUSY;
-		if (!kfi_obj_pin(bfid))
+		if (!kfi_ep_is_unconnected(ep))
 			return -EINVAL;
-		ep->eq = container_of(bfid, struct fid_eq, fid);
-		return 0;
+		av = container_of(bfid, struct fid_av, fid);
+		ret = kfi_bind_one(bfid, flags, av->domain == ep->domain,
+				   ep->av);
+		if (!ret)
+			ep->av = av;
+		return ret;
+	case FI_CLASS_SRX_CTX:
+		if (!ep->shares_rx)
+			return -EINVAL;
+		srx = container_of(bfid, struct fid_ep, fid);
+		ret = kfi_bind_one(bfid, flags, srx->domain == ep->domain,
+				   ep->srx);
+		if (!ret)
+			ep->srx = srx;
+		return ret;
+	case FI_CLASS_EQ:
+		ret = kfi_bind_one(bfid, flags, true, ep->eq);
+		if (!ret)
+			ep->eq = container_of(bfid, struct fid_eq, fid);
+		return ret;
 	default:
 		return -EINVAL;
 	}
@@ -354,16 +251,13 @@ static int kfi_bind_ep_locked(struct fid_ep *ep, struct kfid *bfid, u64 flags)
 static int kfi_bind_mr(struct fid_mr *mr, struct kfid *bfid, u64 flags)
 {
 	struct fid_ep *ep = container_of(bfid, struct fid_ep, fid);
-	int ret = 0;
+	int ret;
 
 	if (bfid->fclass != FI_CLASS_EP || ep->domain != mr->domain)
 		return -EINVAL;
-	if (flags)
-		return -FI_EBADFLAGS;
-	if (mr->ep)
-		return -EBUSY;
-	if (!kfi_obj_pin(bfid))
-		return -EINVAL;
+	ret = kfi_bind_one(bfid, flags, true, mr->ep);
+	if (ret)
+		return ret;
 	mr->ep = ep;
 	if (KFI_HAS_OP(mr->fid.ops, bind))
 		ret = mr->fid.ops->bind(&mr->fid, bfid, flags);
@@ -374,51 +268,44 @@ static int kfi_bind_mr(struct fid_mr *mr, struct kfid *bfid, u64 flags)
 	return ret;
 }
 
+static int kfi_bind_pep(struct fid_pep *pep, struct kfid *bfid, u64 flags)
+{
+	int ret;
+
+	if (bfid->fclass != FI_CLASS_EQ || bfid->prov != pep->fid.prov)
+		return -EINVAL;
+	/* Flags are refused first, whatever else is wrong. */
+	if (pep->listening && !flags)
+		return -FI_EOPBADSTATE;
+	ret = kfi_bind_one(bfid, flags, true, pep->eq);
+	if (!ret)
+		pep->eq = container_of(bfid, struct fid_eq, fid);
+	return ret;
+}
+
 int kfabric_bind(struct kfid *fid, struct kfid *bfid, u64 flags)
 {
-	struct fid_pep *pep;
-	struct fid_ep *ep;
+	struct fid_ep *ep = container_of(fid, struct fid_ep, fid);
 	unsigned long irq;
 	int ret;
 
 	might_sleep();
 	if (READ_ONCE(fid->dead) || READ_ONCE(bfid->dead))
 		return -ENODEV;
-	switch (fid->fclass) {
-	case FI_CLASS_EP:
-	case FI_CLASS_SEP:
-	case FI_CLASS_TX_CTX:
-	case FI_CLASS_RX_CTX:
-	case FI_CLASS_SRX_CTX:
-		ep = container_of(fid, struct fid_ep, fid);
-		if (bfid->prov != fid->prov)
-			return -EINVAL;
-		spin_lock_irqsave(&ep->lock, irq);
-		ret = kfi_bind_ep_locked(ep, bfid, flags);
-		spin_unlock_irqrestore(&ep->lock, irq);
-		if (!ret && KFI_HAS_OP(fid->ops, bind))
-			ret = fid->ops->bind(fid, bfid, flags);
-		return ret;
-	case FI_CLASS_PEP:
-		pep = container_of(fid, struct fid_pep, fid);
-		if (bfid->fclass != FI_CLASS_EQ || bfid->prov != fid->prov)
-			return -EINVAL;
-		if (flags)
-			return -FI_EBADFLAGS;
-		if (pep->listening)
-			return -FI_EOPBADSTATE;
-		if (pep->eq)
-			return -EBUSY;
-		if (!kfi_obj_pin(bfid))
-			return -EINVAL;
-		pep->eq = container_of(bfid, struct fid_eq, fid);
-		return 0;
-	case FI_CLASS_MR:
+	if (fid->fclass == FI_CLASS_PEP)
+		return kfi_bind_pep(container_of(fid, struct fid_pep, fid),
+				    bfid, flags);
+	if (fid->fclass == FI_CLASS_MR)
 		return kfi_bind_mr(container_of(fid, struct fid_mr, fid), bfid,
 				   flags);
-	default:
+	if (!kfi_is_ep(fid) || bfid->prov != fid->prov)
 		return -EINVAL;
-	}
+	spin_lock_irqsave(&ep->lock, irq);
+	ret = kfi_bind_ep_locked(ep, bfid, flags);
+	spin_unlock_irqrestore(&ep->lock, irq);
+	if (!ret && KFI_HAS_OP(fid->ops, bind))
+		ret = fid->ops->bind(fid, bfid, flags);
+	return ret;
 }
 EXPORT_SYMBOL_GPL(kfabric_bind);
 

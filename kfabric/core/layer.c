@@ -55,7 +55,6 @@ static const struct fi_ops kfi_layer_fabric_ops = {
 };
 
 int kfi_layer_fabric(struct kfi_provider *prov, struct fi_fabric_attr *attr,
-		     const struct fi_ops_fabric *ops,
 		     struct fid_fabric **fabric, void *context)
 {
 	struct fi_fabric_attr inner = *attr;
@@ -71,8 +70,8 @@ int kfi_layer_fabric(struct kfi_provider *prov, struct fi_fabric_attr *attr,
 	ret = fi_fabric(&inner, &new->inner, new);
 	if (ret)
 		goto free;
-	ret = kfi_fabric_init(&new->fabric, prov, &kfi_layer_fabric_ops, ops,
-			      context);
+	ret = kfi_fabric_init(&new->fabric, prov, &kfi_layer_fabric_ops,
+			      prov->fabric_ops, context);
 	if (ret)
 		goto close_inner;
 	*fabric = &new->fabric;

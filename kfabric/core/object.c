@@ -108,15 +108,19 @@ static void kfi_obj_release(struct kref *ref)
 	struct kfid *fid = container_of(ref, struct kfid, ref);
 	struct kfi_provider *prov = fid->prov;
 	struct kfid *parent = fid->parent;
+	struct fi_info *info = NULL;
 	struct net *net = NULL;
 
 	if (fid->fclass == FI_CLASS_FABRIC)
 		net = container_of(fid, struct fid_fabric, fid)->net;
+	if (fid->fclass == FI_CLASS_PEP)
+		info = container_of(fid, struct fid_pep, fid)->info;
 	mutex_lock(&kfi_obj_mutex);
 	list_del(&fid->node);
 	mutex_unlock(&kfi_obj_mutex);
 	trace_kfabric_object(fid, "release");
 	fid->ops->release(fid);
+	kfabric_freeinfo(info);
 	if (net)
 		put_net(net);
 	if (parent)
@@ -173,16 +177,13 @@ static void kfi_obj_after_close(struct kfid *fid)
 	struct fid_ep *ep;
 	struct fid_mr *mr;
 
-	switch (fid->fclass) {
-	case FI_CLASS_EP:
-	case FI_CLASS_SEP:
-	case FI_CLASS_TX_CTX:
-	case FI_CLASS_RX_CTX:
-	case FI_CLASS_SRX_CTX:
+	if (kfi_is_ep(fid)) {
 		ep = container_of(fid, struct fid_ep, fid);
 		kfi_ep_unbind(ep);
 		kfi_ctx_give_back(ep);
-		break;
+		return;
+	}
+	switch (fid->fclass) {
 	case FI_CLASS_PEP:
 		pep = container_of(fid, struct fid_pep, fid);
 		if (pep->eq) {

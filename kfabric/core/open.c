@@ -23,8 +23,9 @@ static const struct fi_ops_cq kfi_no_cq_ops = {
 	.size = sizeof(struct fi_ops_cq),
 };
 
-/* The parent must be alive, and an info of the parent's provider. */
-int kfi_check_open(const struct kfid *parent, const struct fi_info *info)
+/* The parent must be alive, an info its provider's, and the operation there. */
+int kfi_check_open(const struct kfid *parent, const struct fi_info *info,
+		   bool has_op)
 {
 	const char *name = info ? info->fabric_attr->prov_name : NULL;
 
@@ -32,18 +33,17 @@ int kfi_check_open(const struct kfid *parent, const struct fi_info *info)
 		return -ENODEV;
 	if (info && !(name && kfi_prov_handles(parent->prov->name, name)))
 		return -EINVAL;
-	return 0;
+	return has_op ? 0 : -ENOSYS;
 }
 
 int kfabric_domain(struct fid_fabric *fabric, struct fi_info *info,
 		   struct fid_domain **domain, void *context)
 {
-	int ret = kfi_check_open(&fabric->fid, info);
+	int ret = kfi_check_open(&fabric->fid, info,
+				 KFI_HAS_OP(fabric->ops, domain));
 
 	if (ret)
 		return ret;
-	if (!KFI_HAS_OP(fabric->ops, domain))
-		return -ENOSYS;
 	return fabric->ops->domain(fabric, info, domain, context);
 }
 EXPORT_SYMBOL_GPL(kfabric_domain);
@@ -51,12 +51,11 @@ EXPORT_SYMBOL_GPL(kfabric_domain);
 int kfabric_passive_ep(struct fid_fabric *fabric, struct fi_info *info,
 		       struct fid_pep **pep, void *context)
 {
-	int ret = kfi_check_open(&fabric->fid, info);
+	int ret = kfi_check_open(&fabric->fid, info,
+				 KFI_HAS_OP(fabric->ops, passive_ep));
 
 	if (ret)
 		return ret;
-	if (!KFI_HAS_OP(fabric->ops, passive_ep))
-		return -ENOSYS;
 	if (!info->src_addr)
 		return -EINVAL;
 	return fabric->ops->passive_ep(fabric, info, pep, context);
@@ -66,12 +65,11 @@ EXPORT_SYMBOL_GPL(kfabric_passive_ep);
 int kfabric_endpoint(struct fid_domain *domain, struct fi_info *info,
 		     struct fid_ep **ep, void *context)
 {
-	int ret = kfi_check_open(&domain->fid, info);
+	int ret = kfi_check_open(&domain->fid, info,
+				 KFI_HAS_OP(domain->ops, endpoint));
 
 	if (ret)
 		return ret;
-	if (!KFI_HAS_OP(domain->ops, endpoint))
-		return -ENOSYS;
 	if (info->ep_attr->rx_ctx_cnt == FI_SHARED_CONTEXT &&
 	    !KFI_HAS_OP(domain->ops, srx_context))
 		return -EOPNOTSUPP;
@@ -82,12 +80,11 @@ EXPORT_SYMBOL_GPL(kfabric_endpoint);
 int kfabric_cq_open(struct fid_domain *domain, struct fi_cq_attr *attr,
 		    struct fid_cq **cq, void *context)
 {
-	int ret = kfi_check_open(&domain->fid, NULL);
+	int ret = kfi_check_open(&domain->fid, NULL,
+				 KFI_HAS_OP(domain->ops, cq_open));
 
 	if (ret)
 		return ret;
-	if (!KFI_HAS_OP(domain->ops, cq_open))
-		return -ENOSYS;
 	if (attr &&
 	    (attr->format >= FI_CQ_FORMATS ||
 	     (attr->comp_handler && (attr->ready_handler || attr->wait_obj))))
@@ -99,12 +96,11 @@ EXPORT_SYMBOL_GPL(kfabric_cq_open);
 int kfabric_av_open(struct fid_domain *domain, struct fi_av_attr *attr,
 		    struct fid_av **av, void *context)
 {
-	int ret = kfi_check_open(&domain->fid, NULL);
+	int ret = kfi_check_open(&domain->fid, NULL,
+				 KFI_HAS_OP(domain->ops, av_open));
 
 	if (ret)
 		return ret;
-	if (!KFI_HAS_OP(domain->ops, av_open))
-		return -ENOSYS;
 	return domain->ops->av_open(domain, attr, av, context);
 }
 EXPORT_SYMBOL_GPL(kfabric_av_open);
@@ -113,12 +109,11 @@ int kfabric_mr_regattr(struct fid_domain *domain, const struct fi_mr_attr *attr,
 		       u64 flags, struct fid_mr **mr)
 {
 	const u64 access = FI_REMOTE_READ | FI_REMOTE_WRITE | FI_ATOMIC;
-	int ret = kfi_check_open(&domain->fid, NULL);
+	int ret = kfi_check_open(&domain->fid, NULL,
+				 KFI_HAS_OP(domain->ops, mr_regattr));
 
 	if (ret)
 		return ret;
-	if (!KFI_HAS_OP(domain->ops, mr_regattr))
-		return -ENOSYS;
 	if (flags & ~FI_RMA_PMEM)
 		return -FI_EBADFLAGS;
 	if (!attr->access || (attr->access & ~access) || !attr->buf.len)
@@ -148,7 +143,12 @@ int kfi_fabric_init(struct fid_fabric *fabric, struct kfi_provider *prov,
 }
 EXPORT_SYMBOL_GPL(kfi_fabric_init);
 
-int kfi_plain_fabric(struct kfi_provider *prov, const struct fi_ops_fabric *ops,
+static const struct fi_ops_fabric kfi_plain_fabric_ops = {
+	.size = sizeof(struct fi_ops_fabric),
+	.domain = kfi_plain_domain,
+};
+
+int kfi_plain_fabric(struct kfi_provider *prov, struct fi_fabric_attr *attr,
 		     struct fid_fabric **fabric, void *context)
 {
 	struct fid_fabric *new = kzalloc(sizeof(*new), GFP_KERNEL);
@@ -156,7 +156,9 @@ int kfi_plain_fabric(struct kfi_provider *prov, const struct fi_ops_fabric *ops,
 
 	if (!new)
 		return -ENOMEM;
-	ret = kfi_fabric_init(new, prov, &kfi_plain_ops, ops, context);
+	ret = kfi_fabric_init(new, prov, &kfi_plain_ops,
+			      prov->fabric_ops ?: &kfi_plain_fabric_ops,
+			      context);
 	if (ret) {
 		kfree(new);
 		return ret;
@@ -166,7 +168,7 @@ int kfi_plain_fabric(struct kfi_provider *prov, const struct fi_ops_fabric *ops,
 }
 EXPORT_SYMBOL_GPL(kfi_plain_fabric);
 
-int kfi_plain_domain(struct fid_fabric *fabric, const struct fi_ops_domain *ops,
+int kfi_plain_domain(struct fid_fabric *fabric, struct fi_info *info,
 		     struct fid_domain **domain, void *context)
 {
 	struct fid_domain *new = kzalloc(sizeof(*new), GFP_KERNEL);
@@ -174,7 +176,8 @@ int kfi_plain_domain(struct fid_fabric *fabric, const struct fi_ops_domain *ops,
 
 	if (!new)
 		return -ENOMEM;
-	ret = kfi_domain_init(new, fabric, &kfi_plain_ops, ops, 0, context);
+	ret = kfi_domain_init(new, fabric, &kfi_plain_ops,
+			      fabric->fid.prov->domain_ops, 0, context);
 	if (ret) {
 		kfree(new);
 		return ret;
@@ -203,12 +206,8 @@ void kfi_ep_set_ops(struct fid_ep *ep, const struct kfi_ep_ops *ops)
 	ep->msg = ops->msg;
 	ep->rma = ops->rma;
 	ep->tagged = ops->tagged;
-	ep->sep = ops->sep;
 	ep->atomic = ops->atomic;
-	ep->moved = ops->moved;
-	ep->path = ops->path;
-	ep->set_path = ops->set_path;
-	ep->low_water = ops->low_water;
+	ep->ops = ops;
 	spin_lock_init(&ep->lock);
 	INIT_LIST_HEAD(&ep->ev_cm.node);
 	INIT_LIST_HEAD(&ep->ev_shutdown.node);
@@ -241,13 +240,21 @@ int kfi_ep_init(struct fid_ep *ep, struct fid_domain *domain,
 EXPORT_SYMBOL_GPL(kfi_ep_init);
 
 int kfi_pep_init(struct fid_pep *pep, struct fid_fabric *fabric,
-		 const struct fi_ops *ops, const struct fi_ops_pep *pep_ops,
-		 void *context)
+		 const struct fi_info *info, const struct fi_ops *ops,
+		 const struct fi_ops_pep *pep_ops, void *context)
 {
+	int ret;
+
 	pep->ops = pep_ops;
 	pep->fabric = fabric;
-	return kfi_obj_init(&pep->fid, FI_CLASS_PEP, fabric->fid.prov,
-			    &fabric->fid, ops, context);
+	pep->info = info ? fi_dupinfo(info) : NULL;
+	if (info && !pep->info)
+		return -ENOMEM;
+	ret = kfi_obj_init(&pep->fid, FI_CLASS_PEP, fabric->fid.prov,
+			   &fabric->fid, ops, context);
+	if (ret)
+		fi_freeinfo(pep->info);
+	return ret;
 }
 EXPORT_SYMBOL_GPL(kfi_pep_init);
 

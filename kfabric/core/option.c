@@ -51,10 +51,10 @@ int kfabric_setopt(struct fid_ep *ep, int level, int optname,
 		WRITE_ONCE(ep->min_multi_recv, *(const size_t *)optval);
 		return 0;
 	case FI_OPT_PATH:
-		if (!ep->set_path)
+		if (!ep->ops->set_path)
 			return -ENOSYS;
 		return optlen == sizeof(struct fi_path)
-			       ? ep->set_path(ep, optval)
+			       ? ep->ops->set_path(ep, optval)
 			       : -EINVAL;
 	default:
 		return -ENOSYS;
@@ -103,14 +103,14 @@ int kfabric_getopt(struct fid_ep *ep, int level, int optname, void *optval,
 		return kfi_give_option(&ep->min_multi_recv, sizeof(size_t),
 				       optval, optlen);
 	case FI_OPT_MOVED_BYTES:
-		if (!ep->moved)
+		if (!ep->ops->moved)
 			return -ENOSYS;
-		moved = ep->moved(ep);
+		moved = ep->ops->moved(ep);
 		return kfi_give_option(&moved, sizeof(moved), optval, optlen);
 	case FI_OPT_PATH:
-		if (!ep->path)
+		if (!ep->ops->path)
 			return -ENOSYS;
-		ret = ep->path(ep, &path);
+		ret = ep->ops->path(ep, &path);
 		return ret
 			       ?: kfi_give_option(&path, sizeof(path), optval,
 						  optlen);

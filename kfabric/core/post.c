@@ -5,6 +5,7 @@
  * Context: posting: any but hardirq; no sleep, no allocation.
  * Locking: kfi_post_ep.lock.
  */
+#include <linux/atomic.h>
 #include <linux/bottom_half.h>
 #include <linux/export.h>
 #include <linux/mm.h>
@@ -335,6 +336,31 @@ struct fi_info *kfi_post_info(const char *name, size_t queue, size_t iov_limit,
 }
 EXPORT_SYMBOL_GPL(kfi_post_info);
 
+void kfi_info_messages(struct fi_info *info, u64 msg_order)
+{
+	struct fi_domain_attr *domain = info->domain_attr;
+	struct fi_tx_attr *tx = info->tx_attr;
+	struct fi_rx_attr *rx = info->rx_attr;
+
+	info->addr_format = FI_SOCKADDR;
+	domain->caps = FI_LOCAL_COMM | FI_REMOTE_COMM;
+	tx->caps = FI_MSG | FI_SEND;
+	tx->msg_order = msg_order;
+	tx->comp_order = FI_ORDER_NONE;
+	tx->comp_levels = FI_INJECT_COMPLETE | FI_TRANSMIT_COMPLETE;
+	tx->rma_iov_limit = 0;
+	rx->caps = FI_MSG | FI_RECV | FI_SOURCE;
+	rx->msg_order = msg_order;
+	rx->comp_order = FI_ORDER_NONE;
+	info->caps = tx->caps | rx->caps | domain->caps;
+	domain->mr_mode = 0;
+	domain->mr_key_size = 0;
+	domain->mr_iov_limit = 0;
+	domain->mr_max_size = 0;
+	domain->max_ep_srx_ctx = 0;
+}
+EXPORT_SYMBOL_GPL(kfi_info_messages);
+
 /* ---- messages ---------------------------------------------------------- */
 
 static ssize_t kfi_post_sendmsg(struct fid_ep *fid, const struct fi_msg *msg,
@@ -570,77 +596,33 @@ EXPORT_SYMBOL_GPL(kfi_post_rma_ops);
 /* ---- atomic operations -------------------------------------------------- */
 
 static ssize_t kfi_post_atomicmsg(struct fid_ep *fid,
-				  const struct fi_msg_atomic *msg, u64 flags)
+				  const struct fi_msg_atomic *msg,
+				  const struct fi_buf *compare,
+				  const struct fi_buf *result, u64 flags,
+				  u64 kind)
 {
+	const struct kfi_injected in = { .type = KFI_OP_ATOMIC,
+					 .addr = msg->addr,
+					 .atomic = msg };
 	struct kfi_post_ep *ep = to_kfi_post_ep(fid);
 	const struct fi_buf none = {};
-	struct kfi_op *op;
-	int ret = msg->context ? kfi_check_atomic(fid, msg, NULL, NULL, flags,
-						  0, &ep->tx_attr)
-			       : -EINVAL;
-
-	if (ret)
-		return ret;
-	op = kfi_op_of(msg->context, KFI_OP_ATOMIC, &none, msg->addr,
-		       flags & ~FI_INJECT, 0);
-	kfi_op_fill_atomic(op, msg, NULL);
-	return kfi_post_queue(ep, op, FI_TRANSMIT);
-}
-
-static ssize_t kfi_post_fetch(struct fid_ep *fid,
-			      const struct fi_msg_atomic *msg,
-			      const struct fi_buf *compare,
-			      const struct fi_buf *result, u64 flags, u64 kind)
-{
-	struct kfi_post_ep *ep = to_kfi_post_ep(fid);
 	struct kfi_op *op;
 	int ret = kfi_check_atomic(fid, msg, compare, result, flags, kind,
 				   &ep->tx_attr);
 
 	if (ret)
 		return ret;
-	op = kfi_op_of(msg->context, KFI_OP_FETCH_ATOMIC, result, msg->addr,
-		       flags, 0);
+	if (!msg->context)
+		return kfi_post_inject_op(ep, &in);
+	op = kfi_op_of(msg->context, kind ? KFI_OP_FETCH_ATOMIC : KFI_OP_ATOMIC,
+		       result ?: &none, msg->addr, flags & ~FI_INJECT, 0);
 	kfi_op_fill_atomic(op, msg, compare);
 	return kfi_post_queue(ep, op, FI_TRANSMIT);
 }
 
-static ssize_t kfi_post_fetch_atomicmsg(struct fid_ep *fid,
-					const struct fi_msg_atomic *msg,
-					const struct fi_buf *result, u64 flags)
-{
-	return kfi_post_fetch(fid, msg, NULL, result, flags, FI_FETCH_ATOMIC);
-}
-
-static ssize_t kfi_post_compare_atomicmsg(struct fid_ep *fid,
-					  const struct fi_msg_atomic *msg,
-					  const struct fi_buf *compare,
-					  const struct fi_buf *result,
-					  u64 flags)
-{
-	return kfi_post_fetch(fid, msg, compare, result, flags,
-			      FI_COMPARE_ATOMIC);
-}
-
-static ssize_t kfi_post_inject_atomic(struct fid_ep *fid,
-				      const struct fi_msg_atomic *msg)
-{
-	struct kfi_post_ep *ep = to_kfi_post_ep(fid);
-	const struct kfi_injected in = { .type = KFI_OP_ATOMIC,
-					 .addr = msg->addr,
-					 .atomic = msg };
-	int ret = kfi_check_atomic(fid, msg, NULL, NULL, FI_INJECT, 0,
-				   &ep->tx_attr);
-
-	return ret ?: kfi_post_inject_op(ep, &in);
-}
-
 const struct fi_ops_atomic kfi_post_atomic_ops = {
 	.size = sizeof(struct fi_ops_atomic),
-	.writemsg = kfi_post_atomicmsg,
-	.readwritemsg = kfi_post_fetch_atomicmsg,
-	.compwritemsg = kfi_post_compare_atomicmsg,
-	.inject = kfi_post_inject_atomic,
+	.post = kfi_post_atomicmsg,
 };
 EXPORT_SYMBOL_GPL(kfi_post_atomic_ops);
 
@@ -713,6 +695,22 @@ void kfi_post_done(struct kfi_post_ep *ep, struct kfi_op *op)
 	kfi_post_complete(ep, comp);
 }
 EXPORT_SYMBOL_GPL(kfi_post_done);
+
+int kfi_send_cancel(struct list_head *sends, const struct kfi_op *op)
+{
+	struct kfi_send *send;
+
+	list_for_each_entry(send, sends, node) {
+		if (send->op != op)
+			continue;
+		if (cmpxchg(&send->state, KFI_SEND_WAITS, KFI_SEND_CANCELED) ==
+		    KFI_SEND_BEGUN)
+			break;
+		return 0;
+	}
+	return -ENOENT;
+}
+EXPORT_SYMBOL_GPL(kfi_send_cancel);
 
 void kfi_send_done(struct kfi_post_ep *post, struct kfi_send *send, int err,
 		   int prov_errno)

@@ -64,11 +64,36 @@ static struct kfi_provider *kfi_prov_find(const char *prov_name)
 	return found;
 }
 
+/* The first n, which are there. */
+static void kfi_prov_destroy_wqs(const struct kfi_provider *prov,
+				 unsigned int n)
+{
+	while (n)
+		destroy_workqueue(*prov->wqs[--n].wq);
+}
+
+static int kfi_prov_alloc_wqs(const struct kfi_provider *prov)
+{
+	const struct kfi_provider_wq *q;
+	unsigned int i;
+
+	for (i = 0; i < prov->nr_wqs; i++) {
+		q = &prov->wqs[i];
+		*q->wq =
+			alloc_workqueue("%s", q->flags, q->max_active, q->name);
+		if (!*q->wq) {
+			kfi_prov_destroy_wqs(prov, i);
+			return -ENOMEM;
+		}
+	}
+	return 0;
+}
+
 int kfabric_provider_register(struct kfi_provider *prov)
 {
 	struct list_head *pos = &kfi_prov_list;
 	struct kfi_provider *other;
-	int ret = 0;
+	int ret;
 
 	if (!prov->name || !prov->name[0] ||
 	    strlen(prov->name) >= KFI_PROV_NAME_MAX ||
@@ -76,6 +101,9 @@ int kfabric_provider_register(struct kfi_provider *prov)
 		return -EINVAL;
 	if (FI_MAJOR(prov->fi_version) != FI_MAJOR_VERSION)
 		return -ENOSYS;
+	ret = kfi_prov_alloc_wqs(prov);
+	if (ret)
+		return ret;
 	mutex_lock(&kfi_prov_mutex);
 	list_for_each_entry(other, &kfi_prov_list, node) {
 		if (!strcmp(other->name, prov->name)) {
@@ -96,6 +124,8 @@ int kfabric_provider_register(struct kfi_provider *prov)
 	list_add_tail(&prov->node, pos);
 unlock:
 	mutex_unlock(&kfi_prov_mutex);
+	if (ret)
+		kfi_prov_destroy_wqs(prov, prov->nr_wqs);
 	return ret;
 }
 EXPORT_SYMBOL_GPL(kfabric_provider_register);
@@ -110,6 +140,7 @@ void kfabric_provider_deregister(struct kfi_provider *prov)
 	if (refcount_dec_and_test(&prov->ref))
 		complete(&prov->gone);
 	wait_for_completion(&prov->gone);
+	kfi_prov_destroy_wqs(prov, prov->nr_wqs);
 }
 EXPORT_SYMBOL_GPL(kfabric_provider_deregister);
 

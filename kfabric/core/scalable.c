@@ -15,12 +15,11 @@
 int kfabric_scalable_ep(struct fid_domain *domain, struct fi_info *info,
 			struct fid_ep **sep, void *context)
 {
-	int ret = kfi_check_open(&domain->fid, info);
+	int ret = kfi_check_open(&domain->fid, info,
+				 KFI_HAS_OP(domain->ops, scalable_ep));
 
 	if (ret)
 		return ret;
-	if (!KFI_HAS_OP(domain->ops, scalable_ep))
-		return -ENOSYS;
 	return domain->ops->scalable_ep(domain, info, sep, context);
 }
 EXPORT_SYMBOL_GPL(kfabric_scalable_ep);
@@ -57,7 +56,7 @@ int kfabric_tx_context(struct fid_ep *sep, int index,
 
 	if (ret)
 		return ret;
-	ret = sep->sep->tx_context(sep, index, attr, ctx, context);
+	ret = sep->ops->sep->tx_context(sep, index, attr, ctx, context);
 	if (ret)
 		kfi_ctx_put(sep, index, &sep->tx_open);
 	return ret;
@@ -72,7 +71,7 @@ int kfabric_rx_context(struct fid_ep *sep, int index,
 
 	if (ret)
 		return ret;
-	ret = sep->sep->rx_context(sep, index, attr, ctx, context);
+	ret = sep->ops->sep->rx_context(sep, index, attr, ctx, context);
 	if (ret)
 		kfi_ctx_put(sep, index, &sep->rx_open);
 	return ret;

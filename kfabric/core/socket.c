@@ -1,11 +1,15 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * kfabric_core: buffers as sockets know them: see kfi_socket.h.
+ * kfabric_core: datagram sockets, and buffers as they know them: see kfi_socket.h.
  */
 #include <linux/export.h>
 #include <linux/mm.h>
+#include <linux/minmax.h>
 #include <linux/slab.h>
 
+#include <compat.h>
+
+#include <kfabric/kfi_av.h>
 #include <kfabric/kfi_socket.h>
 
 int kfi_socket_buf_alloc(struct kfi_socket_buf *room, size_t max_msg_size,
@@ -48,3 +52,34 @@ void kfi_socket_iter(struct kfi_socket_buf *room, struct iov_iter *iter,
 	iov_iter_bvec(iter, direction, room->pieces, n, buf->len);
 }
 EXPORT_SYMBOL_GPL(kfi_socket_iter);
+
+int kfi_socket_bind(struct socket *sock, struct sockaddr_in6 *name)
+{
+	struct sockaddr_storage bound = {};
+	int ret =
+		kernel_bind(sock, (struct sockaddr *)name, kfi_addr_len(name));
+
+	if (ret)
+		return ret;
+	ret = kernel_getsockname(sock, (struct sockaddr *)&bound);
+	if (ret < 0)
+		return ret;
+	return kfi_name_set(name, &bound) ? 0 : -EAFNOSUPPORT;
+}
+EXPORT_SYMBOL_GPL(kfi_socket_bind);
+
+int kfi_socket_send(struct socket *sock, struct kfi_socket_buf *room,
+		    const struct sockaddr_in6 *to, const struct fi_buf *buf)
+{
+	struct msghdr msg = {
+		.msg_name = (void *)to,
+		.msg_namelen = kfi_addr_len(to),
+		.msg_flags = MSG_DONTWAIT,
+	};
+	int ret;
+
+	kfi_socket_iter(room, &msg.msg_iter, KFI_ITER_SOURCE, buf);
+	ret = sock_sendmsg(sock, &msg);
+	return min(ret, 0);
+}
+EXPORT_SYMBOL_GPL(kfi_socket_send);

@@ -19,11 +19,10 @@ int kfabric_srx_context(struct fid_domain *domain,
 	int ret;
 
 	might_sleep();
-	ret = kfi_check_open(&domain->fid, NULL);
+	ret = kfi_check_open(&domain->fid, NULL,
+			     KFI_HAS_OP(domain->ops, srx_context));
 	if (ret)
 		return ret;
-	if (!KFI_HAS_OP(domain->ops, srx_context))
-		return -ENOSYS;
 	return domain->ops->srx_context(domain, attr, srx, context);
 }
 EXPORT_SYMBOL_GPL(kfabric_srx_context);
@@ -46,11 +45,11 @@ int kfi_srx_setopt(struct fid_ep *srx, int optname, const void *optval,
 		memcpy(&srx->space, optval, optlen);
 		return 0;
 	case FI_OPT_LOW_WATER:
-		if (!srx->low_water)
+		if (!srx->ops->low_water)
 			return -ENOSYS;
 		if (optlen != sizeof(*low) || (low->limit && !low->fn))
 			return -EINVAL;
-		return srx->low_water(srx, low);
+		return srx->ops->low_water(srx, low);
 	default:
 		return -ENOSYS;
 	}

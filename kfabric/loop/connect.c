@@ -95,8 +95,8 @@ const struct fi_ops loop_req_ops = {
 /* Make a request known to the listener, under its post_lock. */
 static int loop_req_send(struct loop_ep *ep, struct loop_pep *p)
 {
-	struct fi_info *info =
-		kfi_info_to_peer(p->info, &ep->name, p->info->src_addrlen);
+	struct fi_info *info = kfi_info_to_peer(p->pep.info, &ep->name,
+						p->pep.info->src_addrlen);
 	struct loop_req *req;
 	int ret = -ENOMEM;
 

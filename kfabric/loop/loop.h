@@ -40,7 +40,6 @@
 #define LOOP_OP_TIMEOUT_MS 10000
 #define LOOP_CM_TIMEOUT_MS 10000
 
-extern struct kfi_provider loop_prov;
 extern struct workqueue_struct *loop_wq;
 extern struct mutex loop_cm_lock;
 extern const struct kfi_ep_ops loop_ep_ops;
@@ -53,7 +52,6 @@ struct loop_domain {
 
 struct loop_pep {
 	struct fid_pep pep;
-	struct fi_info *info; /* for connection requests */
 	struct list_head node; /* listeners */
 	struct list_head reqs; /* that can still be answered */
 	u16 port;
@@ -111,6 +109,7 @@ static inline struct loop_ep *to_loop_ep(struct fid_ep *ep)
 }
 
 static_assert(!offsetof(struct loop_domain, domain)); /* kfi_plain_ops */
+static_assert(!offsetof(struct loop_pep, pep)); /* kfi_obj_kfree() */
 
 static inline struct loop_domain *to_loop_domain(struct fid_domain *domain)
 {

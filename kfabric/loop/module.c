@@ -62,12 +62,6 @@ static const struct fi_ops_fabric loop_fabric_ops = {
 	.passive_ep = loop_passive_ep,
 };
 
-static int loop_fabric(struct kfi_provider *prov, struct fi_fabric_attr *attr,
-		       struct fid_fabric **fabric, void *context)
-{
-	return kfi_plain_fabric(prov, &loop_fabric_ops, fabric, context);
-}
-
 /* Loopback, wildcard or none: everything else is some other machine's. */
 static bool loop_is_local(const void *addr)
 {
@@ -123,38 +117,25 @@ static int loop_getinfo(struct kfi_provider *prov, const char *node,
 	return -ENODATA;
 }
 
-struct kfi_provider loop_prov = {
+static const struct kfi_provider_wq loop_wqs[] = {
+	{ &loop_wq, "kfabric_loop", WQ_UNBOUND | WQ_HIGHPRI | WQ_MEM_RECLAIM,
+	  0 },
+};
+
+static struct kfi_provider loop_prov = {
 	.name = LOOP_NAME,
 	.version = FI_VERSION(1, 0),
 	.fi_version = FI_VERSION(FI_MAJOR_VERSION, FI_MINOR_VERSION),
 	.owner = THIS_MODULE,
 	.preference = 40,
 	.getinfo = loop_getinfo,
-	.fabric = loop_fabric,
+	.fabric = kfi_plain_fabric,
+	.fabric_ops = &loop_fabric_ops,
+	.wqs = loop_wqs,
+	.nr_wqs = ARRAY_SIZE(loop_wqs),
 };
 
-static int __init loop_init(void)
-{
-	int ret;
-
-	loop_wq = alloc_workqueue("kfabric_loop",
-				  WQ_UNBOUND | WQ_HIGHPRI | WQ_MEM_RECLAIM, 0);
-	if (!loop_wq)
-		return -ENOMEM;
-	ret = kfi_provider_register(&loop_prov);
-	if (ret)
-		destroy_workqueue(loop_wq);
-	return ret;
-}
-
-static void __exit loop_exit(void)
-{
-	kfi_provider_deregister(&loop_prov);
-	destroy_workqueue(loop_wq);
-}
-
-module_init(loop_init);
-module_exit(loop_exit);
+KFI_MODULE_PROVIDER(loop_prov);
 KFI_MODULE_ALIAS(LOOP_NAME);
 MODULE_DESCRIPTION("kfabric provider: endpoints of the same kernel");
 MODULE_LICENSE("Dual BSD/GPL");

@@ -57,7 +57,7 @@ static int loop_listen(struct fid_pep *pep)
 	u16 port;
 
 	mutex_lock(&loop_cm_lock);
-	port = loop_port_of(p->info->src_addr);
+	port = loop_port_of(p->pep.info->src_addr);
 	if (!port) {
 		do
 			port = loop_next_port();
@@ -65,7 +65,7 @@ static int loop_listen(struct fid_pep *pep)
 	}
 	if (!loop_pep_find(port)) {
 		p->port = port;
-		loop_set_port(p->info->src_addr, port);
+		loop_set_port(p->pep.info->src_addr, port);
 		list_add(&p->node, &loop_listeners);
 		ret = 0;
 	}
@@ -90,7 +90,7 @@ static int loop_pep_getname(struct kfid *fid, void *addr, size_t *addrlen)
 {
 	struct loop_pep *p = container_of(fid, struct loop_pep, pep.fid);
 
-	return kfi_copy_addr(p->info->src_addr, addr, addrlen);
+	return kfi_copy_addr(p->pep.info->src_addr, addr, addrlen);
 }
 
 /* Requests that have an endpoint already are that endpoint's to answer. */
@@ -111,18 +111,10 @@ static void loop_pep_close(struct kfid *fid)
 	mutex_unlock(&loop_cm_lock);
 }
 
-static void loop_pep_release(struct kfid *fid)
-{
-	struct loop_pep *p = container_of(fid, struct loop_pep, pep.fid);
-
-	fi_freeinfo(p->info);
-	kfree(p);
-}
-
 static const struct fi_ops loop_pep_fid_ops = {
 	.size = sizeof(struct fi_ops),
 	.close = loop_pep_close,
-	.release = loop_pep_release,
+	.release = kfi_obj_kfree,
 };
 
 static const struct fi_ops_pep loop_pep_ops = {
@@ -136,25 +128,19 @@ int loop_passive_ep(struct fid_fabric *fabric, struct fi_info *info,
 		    struct fid_pep **pep, void *context)
 {
 	struct loop_pep *p = kzalloc(sizeof(*p), GFP_KERNEL);
-	int ret = -ENOMEM;
+	int ret;
 
 	if (!p)
 		return -ENOMEM;
 	INIT_LIST_HEAD(&p->node);
 	INIT_LIST_HEAD(&p->reqs);
 	mutex_init(&p->post_lock);
-	p->info = fi_dupinfo(info);
-	if (!p->info)
-		goto free_pep;
-	ret = kfi_pep_init(&p->pep, fabric, &loop_pep_fid_ops, &loop_pep_ops,
-			   context);
-	if (ret)
-		goto free_info;
+	ret = kfi_pep_init(&p->pep, fabric, info, &loop_pep_fid_ops,
+			   &loop_pep_ops, context);
+	if (ret) {
+		kfree(p);
+		return ret;
+	}
 	*pep = &p->pep;
 	return 0;
-free_info:
-	fi_freeinfo(p->info);
-free_pep:
-	kfree(p);
-	return ret;
 }

@@ -202,8 +202,8 @@ static struct fi_info *kfir_info_for(struct kfir_ep *ep,
 				     const struct kfir_peer *peer)
 {
 	struct sockaddr_in6 src = ep->name;
-	bool bound =
-		!kfir_is_any(&src) && src.sin6_family == peer->name.sin6_family;
+	bool bound = !kfi_name_is_any(&src) &&
+		     src.sin6_family == peer->name.sin6_family;
 	struct fi_info *info =
 		kfi_info_to_peer(kfir_domain_of(ep)->info, &peer->name,
 				 kfi_addr_len(&peer->name));

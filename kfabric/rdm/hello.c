@@ -28,7 +28,7 @@ void kfir_hello_make(struct kfir_conn *conn, u8 *out)
 
 	if (name->sin6_family == AF_INET6)
 		addr = name->sin6_addr;
-	else if (!kfir_is_any(name))
+	else if (!kfi_name_is_any(name))
 		ipv6_addr_set_v4mapped(
 			((const struct sockaddr_in *)name)->sin_addr.s_addr,
 			&addr);
@@ -60,11 +60,11 @@ static bool kfir_name_of(const struct rdmw_hello *hello, const void *from,
 	memcpy(&v6.sin6_addr, hello->addr, RDMW_ADDR_BYTES);
 	v6.sin6_port = came.sin6_port;
 	kfi_name_set(&said, &v6);
-	if (ipv6_addr_any(&v6.sin6_addr) || kfir_is_any(&said)) {
+	if (ipv6_addr_any(&v6.sin6_addr) || kfi_name_is_any(&said)) {
 		*name = came;
 		return true;
 	}
-	if (kfir_is_any(&came)) {
+	if (kfi_name_is_any(&came)) {
 		*name = said;
 		return kfir_is_loopback(&said);
 	}

@@ -2,65 +2,38 @@
 /*
  * The rdm provider: infos: what there is, made of what the inner provider has.
  */
-#include <linux/slab.h>
-#include <linux/string.h>
 
 #include "rdm.h"
 
-static int kfir_copy_name(char **to, const char *from)
-{
-	if (!from)
-		return 0;
-	*to = kstrdup(from, GFP_KERNEL);
-	return *to ? 0 : -ENOMEM;
-}
-
 /* What the inner provider is asked for: names, addresses, and messages. */
-static int kfir_fill_hints(struct fi_info *inner, const struct fi_info *outer)
-{
-	int ret;
-
-	inner->addr_format = outer->addr_format;
-	ret = kfi_info_set_addr(&inner->src_addr, &inner->src_addrlen,
-				outer->src_addr, outer->src_addrlen);
-	ret = ret
-		      ?: kfi_info_set_addr(&inner->dest_addr,
-					   &inner->dest_addrlen,
-					   outer->dest_addr,
-					   outer->dest_addrlen);
-	if (!ret && outer->domain_attr)
-		ret = kfir_copy_name(&inner->domain_attr->name,
-				     outer->domain_attr->name);
-	if (!ret && outer->fabric_attr)
-		ret = kfir_copy_name(&inner->fabric_attr->name,
-				     outer->fabric_attr->name);
-	if (!ret && outer->fabric_attr)
-		ret = kfir_copy_name(
-			&inner->fabric_attr->prov_name,
-			kfi_layer_inner_name(outer->fabric_attr->prov_name));
-	return ret;
-}
-
 int kfir_ask_inner(const char *node, const char *service, u64 flags,
 		   const struct fi_info *outer, struct fi_info **list)
 {
-	struct fi_info *hints = fi_allocinfo();
-	int ret = 0;
+	struct fi_fabric_attr fabric = {};
+	struct fi_domain_attr domain = { .mr_mode = ~0 };
+	struct fi_ep_attr ep = { .type = FI_EP_MSG,
+				 .cm_data_size = RDMW_HELLO_BYTES };
+	struct fi_info hints = { .caps = FI_MSG,
+				 .ep_attr = &ep,
+				 .domain_attr = &domain,
+				 .fabric_attr = &fabric };
 
-	if (!hints)
-		return -ENOMEM;
-	hints->caps = FI_MSG;
-	hints->ep_attr->type = FI_EP_MSG;
-	hints->ep_attr->cm_data_size = RDMW_HELLO_BYTES;
-	hints->domain_attr->mr_mode = ~0;
-	if (outer)
-		ret = kfir_fill_hints(hints, outer);
-	ret = ret
-		      ?: fi_getinfo(FI_VERSION(FI_MAJOR_VERSION,
-					       FI_MINOR_VERSION),
-				    node, service, flags, hints, list);
-	fi_freeinfo(hints);
-	return ret;
+	if (outer) {
+		hints.addr_format = outer->addr_format;
+		hints.src_addr = outer->src_addr;
+		hints.src_addrlen = outer->src_addrlen;
+		hints.dest_addr = outer->dest_addr;
+		hints.dest_addrlen = outer->dest_addrlen;
+	}
+	if (outer && outer->domain_attr)
+		domain.name = outer->domain_attr->name;
+	if (outer && outer->fabric_attr) {
+		fabric.name = outer->fabric_attr->name;
+		fabric.prov_name = (char *)kfi_layer_inner_name(
+			outer->fabric_attr->prov_name);
+	}
+	return fi_getinfo(FI_VERSION(FI_MAJOR_VERSION, FI_MINOR_VERSION), node,
+			  service, flags, &hints, list);
 }
 
 /* Who names what is needed, and not this, may post receives with any address. */

@@ -96,11 +96,10 @@ static const struct fi_ops_fabric kfir_fabric_ops = {
 	.domain = kfir_domain,
 };
 
-static int kfir_fabric(struct kfi_provider *prov, struct fi_fabric_attr *attr,
-		       struct fid_fabric **fabric, void *context)
-{
-	return kfi_layer_fabric(prov, attr, &kfir_fabric_ops, fabric, context);
-}
+static const struct kfi_provider_wq kfir_wqs[] = {
+	{ &kfir_wq, "kfabric_rdm", WQ_UNBOUND | WQ_HIGHPRI | WQ_MEM_RECLAIM,
+	  0 },
+};
 
 struct kfi_provider kfir_prov = {
 	.name = KFIR_NAME,
@@ -109,31 +108,13 @@ struct kfi_provider kfir_prov = {
 	.owner = THIS_MODULE,
 	.preference = 90,
 	.getinfo = kfir_getinfo,
-	.fabric = kfir_fabric,
+	.fabric = kfi_layer_fabric,
+	.fabric_ops = &kfir_fabric_ops,
+	.wqs = kfir_wqs,
+	.nr_wqs = ARRAY_SIZE(kfir_wqs),
 };
 
-static int __init kfir_init(void)
-{
-	int ret;
-
-	kfir_wq = alloc_workqueue("kfabric_rdm",
-				  WQ_UNBOUND | WQ_HIGHPRI | WQ_MEM_RECLAIM, 0);
-	if (!kfir_wq)
-		return -ENOMEM;
-	ret = kfi_provider_register(&kfir_prov);
-	if (ret)
-		destroy_workqueue(kfir_wq);
-	return ret;
-}
-
-static void __exit kfir_exit(void)
-{
-	kfi_provider_deregister(&kfir_prov);
-	destroy_workqueue(kfir_wq);
-}
-
-module_init(kfir_init);
-module_exit(kfir_exit);
+KFI_MODULE_PROVIDER(kfir_prov);
 KFI_MODULE_ALIAS(KFIR_NAME);
 MODULE_DESCRIPTION("kfabric provider: reliable datagrams over another one");
 MODULE_LICENSE("Dual BSD/GPL");

@@ -9,16 +9,8 @@
 #include <linux/jiffies.h>
 #include <linux/slab.h>
 #include <linux/string.h>
-#include <net/ipv6.h>
 
 #include "rdm.h"
-
-bool kfir_is_any(const struct sockaddr_in6 *name)
-{
-	if (name->sin6_family == AF_INET6)
-		return ipv6_addr_any(&name->sin6_addr);
-	return !((const struct sockaddr_in *)name)->sin_addr.s_addr;
-}
 
 static struct hlist_head *kfir_peer_head(struct kfir_ep *ep,
 					 const struct sockaddr_in6 *name)

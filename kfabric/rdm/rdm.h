@@ -502,7 +502,6 @@ void kfir_receive_all(struct kfir_ep *ep);
 void kfir_receive_new(struct kfir_ep *ep);
 
 /* peer.c */
-bool kfir_is_any(const struct sockaddr_in6 *name);
 struct kfir_peer *kfir_peer_find(struct kfir_ep *ep,
 				 const struct sockaddr_in6 *name);
 struct kfir_peer *kfir_peer_get(struct kfir_ep *ep,

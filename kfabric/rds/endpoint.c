@@ -5,7 +5,6 @@
 #include <linux/mm.h>
 #include <linux/sched.h>
 #include <linux/slab.h>
-#include <net/ipv6.h>
 
 #include "rds.h"
 
@@ -52,7 +51,7 @@ static int krds_ep_control(struct kfid *fid, int command, void *arg)
 
 	if (command != FI_ENABLE)
 		return -ENOSYS;
-	ret = krds_socket_bind(ep);
+	ret = kfi_socket_bind(ep->sock, &ep->name);
 	if (ret)
 		return ret;
 	spin_lock_irq(&ep->post.lock);
@@ -113,14 +112,6 @@ static void krds_ep_init(struct krds_ep *ep, const struct fi_info *info)
 	ep->next_tick = jiffies;
 }
 
-/* RDS binds to one address: there is no wildcard, and none of its choice. */
-static bool krds_can_bind(const struct sockaddr_in6 *name)
-{
-	if (name->sin6_family == AF_INET6)
-		return !ipv6_addr_any(&name->sin6_addr);
-	return ((const struct sockaddr_in *)name)->sin_addr.s_addr;
-}
-
 int krds_endpoint(struct fid_domain *domain, struct fi_info *info,
 		  struct fid_ep **fid, void *context)
 {
@@ -131,8 +122,9 @@ int krds_endpoint(struct fid_domain *domain, struct fi_info *info,
 	/* What is no unconnected one has nothing to be connected by. */
 	if (info->handle || info->ep_attr->type != FI_EP_RDM)
 		return -EINVAL;
+	/* RDS binds to one address: there is no wildcard, and none of its choice. */
 	if (!info->src_addr || !kfi_name_set(&name, info->src_addr) ||
-	    !krds_can_bind(&name))
+	    kfi_name_is_any(&name))
 		return -EADDRNOTAVAIL;
 	ep = kzalloc(sizeof(*ep), GFP_KERNEL);
 	if (!ep)

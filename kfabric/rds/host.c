@@ -110,7 +110,7 @@ void krds_ask(struct krds_ep *ep, struct krds_host *host)
 	    time_before(jiffies,
 			host->asked_at + msecs_to_jiffies(KRDS_ASK_AGAIN_MS)))
 		return;
-	if (krds_socket_send(ep, &host->name, &nothing))
+	if (kfi_socket_send(ep->sock, &ep->buf, &host->name, &nothing))
 		return;
 	host->questions++;
 	host->asked = true;

@@ -16,47 +16,10 @@ static const struct fi_ops_domain krds_domain_ops = {
 	.av_open = kfi_plain_av_open,
 };
 
-static int krds_domain(struct fid_fabric *fabric, struct fi_info *info,
-		       struct fid_domain **domain, void *context)
-{
-	return kfi_plain_domain(fabric, &krds_domain_ops, domain, context);
-}
-
-static const struct fi_ops_fabric krds_fabric_ops = {
-	.size = sizeof(struct fi_ops_fabric),
-	.domain = krds_domain,
+static const struct kfi_provider_wq krds_wqs[] = {
+	{ &krds_wq, "kfabric_rds", WQ_UNBOUND | WQ_HIGHPRI | WQ_MEM_RECLAIM,
+	  0 },
 };
-
-static int krds_fabric(struct kfi_provider *prov, struct fi_fabric_attr *attr,
-		       struct fid_fabric **fabric, void *context)
-{
-	return kfi_plain_fabric(prov, &krds_fabric_ops, fabric, context);
-}
-
-static void krds_fill_info(struct fi_info *info)
-{
-	info->caps = FI_MSG | FI_SEND | FI_RECV | FI_SOURCE | FI_LOCAL_COMM |
-		     FI_REMOTE_COMM;
-	info->addr_format = FI_SOCKADDR;
-	info->tx_attr->caps = FI_MSG | FI_SEND;
-	info->tx_attr->msg_order = FI_ORDER_SAS;
-	info->tx_attr->comp_order = FI_ORDER_NONE;
-	info->tx_attr->comp_levels = FI_INJECT_COMPLETE | FI_TRANSMIT_COMPLETE;
-	info->tx_attr->rma_iov_limit = 0;
-	info->rx_attr->caps = FI_MSG | FI_RECV | FI_SOURCE;
-	info->rx_attr->msg_order = FI_ORDER_SAS;
-	info->rx_attr->comp_order = FI_ORDER_NONE;
-	*info->ep_attr = (struct fi_ep_attr){
-		.type = FI_EP_RDM,
-		.protocol = FI_PROTO_RDS,
-		.max_msg_size = KRDS_MAX_MSG,
-		.op_timeout_ms = KRDS_OP_TIMEOUT_MS,
-	};
-	info->domain_attr->mr_key_size = 0;
-	info->domain_attr->mr_iov_limit = 0;
-	info->domain_attr->cq_data_size = 0;
-	info->domain_attr->caps = FI_LOCAL_COMM | FI_REMOTE_COMM;
-}
 
 static int krds_getinfo(struct kfi_provider *prov, const char *node,
 			const char *service, u64 flags,
@@ -68,7 +31,14 @@ static int krds_getinfo(struct kfi_provider *prov, const char *node,
 
 	if (!info)
 		return -ENOMEM;
-	krds_fill_info(info);
+	kfi_info_messages(info, FI_ORDER_SAS);
+	*info->ep_attr = (struct fi_ep_attr){
+		.type = FI_EP_RDM,
+		.protocol = FI_PROTO_RDS,
+		.max_msg_size = KRDS_MAX_MSG,
+		.op_timeout_ms = KRDS_OP_TIMEOUT_MS,
+	};
+	info->domain_attr->cq_data_size = 0;
 	return kfi_info_answer(info, node, service, flags, hints, list);
 }
 
@@ -79,7 +49,10 @@ static struct kfi_provider krds_prov = {
 	.owner = THIS_MODULE,
 	.preference = 30,
 	.getinfo = krds_getinfo,
-	.fabric = krds_fabric,
+	.fabric = kfi_plain_fabric,
+	.domain_ops = &krds_domain_ops,
+	.wqs = krds_wqs,
+	.nr_wqs = ARRAY_SIZE(krds_wqs),
 };
 
 static int __init krds_init(void)
@@ -96,20 +69,12 @@ static int __init krds_init(void)
 	}
 	sock_release(sock);
 	krds_promisers_init();
-	krds_wq = alloc_workqueue("kfabric_rds",
-				  WQ_UNBOUND | WQ_HIGHPRI | WQ_MEM_RECLAIM, 0);
-	if (!krds_wq)
-		return -ENOMEM;
-	ret = kfi_provider_register(&krds_prov);
-	if (ret)
-		destroy_workqueue(krds_wq);
-	return ret;
+	return kfi_provider_register(&krds_prov);
 }
 
 static void __exit krds_exit(void)
 {
 	kfi_provider_deregister(&krds_prov);
-	destroy_workqueue(krds_wq);
 }
 
 module_init(krds_init);

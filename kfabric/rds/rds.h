@@ -173,9 +173,6 @@ static inline bool krds_same_port(const struct krds_op *a,
 
 /* socket.c */
 int krds_socket_open(struct net *net, struct socket **sock);
-int krds_socket_bind(struct krds_ep *ep);
-int krds_socket_send(struct krds_ep *ep, const struct sockaddr_in6 *to,
-		     const struct fi_buf *buf);
 ssize_t krds_socket_receive(struct krds_ep *ep, const struct fi_buf *buf,
 			    int flags, struct sockaddr_in6 *from);
 void krds_socket_forget(struct krds_ep *ep, const struct sockaddr_in6 *to);

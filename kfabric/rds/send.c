@@ -54,7 +54,7 @@ static void krds_hand_over(struct krds_ep *ep, struct krds_host *host,
 		krds_finish(ep, op, ECANCELED, 0);
 		return;
 	}
-	ret = krds_socket_send(ep, &op->to, &op->base.buf);
+	ret = kfi_socket_send(ep->sock, &ep->buf, &op->to, &op->base.buf);
 	switch (ret) {
 	case 0:
 		krds_taken(ep, host, op);

@@ -51,36 +51,6 @@ int krds_socket_open(struct net *net, struct socket **to)
 	return 0;
 }
 
-int krds_socket_bind(struct krds_ep *ep)
-{
-	struct sockaddr_storage name = {};
-	int ret = kernel_bind(ep->sock, (struct sockaddr *)&ep->name,
-			      kfi_addr_len(&ep->name));
-
-	if (ret)
-		return ret;
-	ret = kernel_getsockname(ep->sock, (struct sockaddr *)&name);
-	if (ret < 0)
-		return ret;
-	return kfi_name_set(&ep->name, &name) ? 0 : -EAFNOSUPPORT;
-}
-
-/* 0; -EAGAIN, -ENOBUFS, -ENOMEM later perhaps; another -errno: never. */
-int krds_socket_send(struct krds_ep *ep, const struct sockaddr_in6 *to,
-		     const struct fi_buf *buf)
-{
-	struct msghdr msg = {
-		.msg_name = (void *)to,
-		.msg_namelen = kfi_addr_len(to),
-		.msg_flags = MSG_DONTWAIT,
-	};
-	int ret;
-
-	kfi_socket_iter(&ep->buf, &msg.msg_iter, KFI_ITER_SOURCE, buf);
-	ret = sock_sendmsg(ep->sock, &msg);
-	return min(ret, 0);
-}
-
 /*
  * The bytes of a datagram, also those that do not fit, or -errno. Else @from has no
  * family when it was none, but news of congestion.

@@ -54,12 +54,6 @@ static const struct fi_ops_fabric ktcp_fabric_ops = {
 	.passive_ep = ktcp_passive_ep,
 };
 
-static int ktcp_fabric(struct kfi_provider *prov, struct fi_fabric_attr *attr,
-		       struct fid_fabric **fabric, void *context)
-{
-	return kfi_plain_fabric(prov, &ktcp_fabric_ops, fabric, context);
-}
-
 static int ktcp_getinfo(struct kfi_provider *prov, const char *node,
 			const char *service, u64 flags,
 			const struct fi_info *hints, struct fi_info **list)
@@ -88,55 +82,26 @@ static int ktcp_getinfo(struct kfi_provider *prov, const char *node,
 	return kfi_info_answer(info, node, service, flags, hints, list);
 }
 
-struct kfi_provider ktcp_prov = {
+static const struct kfi_provider_wq ktcp_wqs[] = {
+	{ &ktcp_wq, "kfabric_tcp", WQ_HIGHPRI | WQ_MEM_RECLAIM, 0 },
+	{ &ktcp_cm_wq, "kfabric_tcp_cm", WQ_UNBOUND | WQ_MEM_RECLAIM, 0 },
+	{ &ktcp_listen_wq, "kfabric_tcp_listen", WQ_UNBOUND, WQ_MAX_ACTIVE },
+};
+
+static struct kfi_provider ktcp_prov = {
 	.name = KTCP_NAME,
 	.version = FI_VERSION(1, 0),
 	.fi_version = FI_VERSION(FI_MAJOR_VERSION, FI_MINOR_VERSION),
 	.owner = THIS_MODULE,
 	.preference = 20,
 	.getinfo = ktcp_getinfo,
-	.fabric = ktcp_fabric,
+	.fabric = kfi_plain_fabric,
+	.fabric_ops = &ktcp_fabric_ops,
+	.wqs = ktcp_wqs,
+	.nr_wqs = ARRAY_SIZE(ktcp_wqs),
 };
 
-static int __init ktcp_init(void)
-{
-	int ret = -ENOMEM;
-
-	ktcp_wq =
-		alloc_workqueue("kfabric_tcp", WQ_HIGHPRI | WQ_MEM_RECLAIM, 0);
-	if (!ktcp_wq)
-		return ret;
-	ktcp_cm_wq = alloc_workqueue("kfabric_tcp_cm",
-				     WQ_UNBOUND | WQ_MEM_RECLAIM, 0);
-	if (!ktcp_cm_wq)
-		goto destroy_wq;
-	ktcp_listen_wq = alloc_workqueue("kfabric_tcp_listen", WQ_UNBOUND,
-					 WQ_MAX_ACTIVE);
-	if (!ktcp_listen_wq)
-		goto destroy_cm_wq;
-	ret = kfi_provider_register(&ktcp_prov);
-	if (ret)
-		goto destroy_listen_wq;
-	return 0;
-destroy_listen_wq:
-	destroy_workqueue(ktcp_listen_wq);
-destroy_cm_wq:
-	destroy_workqueue(ktcp_cm_wq);
-destroy_wq:
-	destroy_workqueue(ktcp_wq);
-	return ret;
-}
-
-static void __exit ktcp_exit(void)
-{
-	kfi_provider_deregister(&ktcp_prov);
-	destroy_workqueue(ktcp_listen_wq);
-	destroy_workqueue(ktcp_cm_wq);
-	destroy_workqueue(ktcp_wq);
-}
-
-module_init(ktcp_init);
-module_exit(ktcp_exit);
+KFI_MODULE_PROVIDER(ktcp_prov);
 KFI_MODULE_ALIAS(KTCP_NAME);
 MODULE_DESCRIPTION("kfabric provider: TCP sockets, libfabric's wire format");
 MODULE_LICENSE("Dual BSD/GPL");

@@ -89,7 +89,7 @@ static void ktcp_req_post(struct ktcp_pep *p, struct socket *sock,
 	int peer_len = kernel_getpeername(sock, (struct sockaddr *)&peer);
 
 	if (peer_len >= 0)
-		info = kfi_info_to_peer(p->info, &peer, peer_len);
+		info = kfi_info_to_peer(p->pep.info, &peer, peer_len);
 	if (!req || !info)
 		goto reject;
 	INIT_LIST_HEAD(&req->node);
@@ -115,7 +115,7 @@ static void ktcp_handshake_work(struct work_struct *work)
 	int ret;
 
 	ret = ktcp_cm_receive(h->sock, &h->cm, false,
-			      p->info->ep_attr->cm_timeout_ms);
+			      p->pep.info->ep_attr->cm_timeout_ms);
 	/* Nobody shuts the socket down after this. */
 	mutex_lock(&ktcp_cm_lock);
 	list_del(&h->node);
@@ -193,7 +193,7 @@ static void ktcp_listener_ready(struct sock *sk)
 static int ktcp_listen(struct fid_pep *pep)
 {
 	struct ktcp_pep *p = container_of(pep, struct ktcp_pep, pep);
-	struct sockaddr *addr = p->info->src_addr;
+	struct sockaddr *addr = p->pep.info->src_addr;
 	int ret;
 
 	ret = ktcp_socket_open(pep->fabric->net, addr->sa_family, &p->sock);
@@ -281,7 +281,6 @@ static void ktcp_pep_release(struct kfid *fid)
 
 	if (p->sock)
 		sock_release(p->sock);
-	fi_freeinfo(p->info);
 	kfree(p);
 }
 
@@ -301,30 +300,21 @@ static const struct fi_ops_pep ktcp_pep_ops = {
 int ktcp_passive_ep(struct fid_fabric *fabric, struct fi_info *info,
 		    struct fid_pep **pep, void *context)
 {
-	struct ktcp_pep *p;
-	int ret = -ENOMEM;
+	struct ktcp_pep *p = kzalloc(sizeof(*p), GFP_KERNEL);
+	int ret;
 
-	if (!info->src_addr)
-		return -EINVAL;
-	p = kzalloc(sizeof(*p), GFP_KERNEL);
 	if (!p)
-		return ret;
+		return -ENOMEM;
 	INIT_WORK(&p->accept_work, ktcp_accept_work);
 	INIT_LIST_HEAD(&p->handshakes);
 	INIT_LIST_HEAD(&p->reqs);
 	init_waitqueue_head(&p->idle);
-	p->info = fi_dupinfo(info);
-	if (!p->info)
-		goto free_pep;
-	ret = kfi_pep_init(&p->pep, fabric, &ktcp_pep_fid_ops, &ktcp_pep_ops,
-			   context);
-	if (ret)
-		goto free_info;
+	ret = kfi_pep_init(&p->pep, fabric, info, &ktcp_pep_fid_ops,
+			   &ktcp_pep_ops, context);
+	if (ret) {
+		kfree(p);
+		return ret;
+	}
 	*pep = &p->pep;
 	return 0;
-free_info:
-	fi_freeinfo(p->info);
-free_pep:
-	kfree(p);
-	return ret;
 }

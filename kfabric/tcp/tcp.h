@@ -67,7 +67,6 @@
 /* What a network card holds back: the kernel resets one that has done so for 5 s. */
 #define KTCP_DRAIN_MS 10000
 
-extern struct kfi_provider ktcp_prov;
 extern struct workqueue_struct *ktcp_wq; /* data; must not wait for peers */
 extern struct workqueue_struct *ktcp_cm_wq; /* connecting; may wait */
 /*
@@ -92,7 +91,6 @@ static_assert(!offsetof(struct ktcp_mr, t));
 
 struct ktcp_pep {
 	struct fid_pep pep;
-	struct fi_info *info; /* for connection requests */
 	struct socket *sock; /* listens */
 	struct work_struct accept_work;
 	void (*data_ready)(struct sock *sk); /* of an ordinary socket */

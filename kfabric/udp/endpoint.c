@@ -67,7 +67,7 @@ static int kudp_ep_control(struct kfid *fid, int command, void *arg)
 
 	if (command != FI_ENABLE)
 		return -ENOSYS;
-	ret = kudp_socket_bind(ep);
+	ret = kfi_socket_bind(ep->sock, &ep->name);
 	if (ret)
 		return ret;
 	spin_lock_irq(&ep->post.lock);

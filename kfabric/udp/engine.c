@@ -90,7 +90,7 @@ static void kudp_end_late(struct kudp_ep *ep)
 /* Has it gone, or will never? */
 static bool kudp_send(struct kudp_ep *ep, struct kudp_op *op)
 {
-	int ret = kudp_socket_send(ep, op);
+	int ret = kfi_socket_send(ep->sock, &ep->buf, &op->to, &op->base.buf);
 	unsigned long irq;
 
 	switch (ret) {

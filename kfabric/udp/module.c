@@ -15,47 +15,10 @@ static const struct fi_ops_domain kudp_domain_ops = {
 	.av_open = kfi_plain_av_open,
 };
 
-static int kudp_domain(struct fid_fabric *fabric, struct fi_info *info,
-		       struct fid_domain **domain, void *context)
-{
-	return kfi_plain_domain(fabric, &kudp_domain_ops, domain, context);
-}
-
-static const struct fi_ops_fabric kudp_fabric_ops = {
-	.size = sizeof(struct fi_ops_fabric),
-	.domain = kudp_domain,
+static const struct kfi_provider_wq kudp_wqs[] = {
+	{ &kudp_wq, "kfabric_udp", WQ_UNBOUND | WQ_HIGHPRI | WQ_MEM_RECLAIM,
+	  0 },
 };
-
-static int kudp_fabric(struct kfi_provider *prov, struct fi_fabric_attr *attr,
-		       struct fid_fabric **fabric, void *context)
-{
-	return kfi_plain_fabric(prov, &kudp_fabric_ops, fabric, context);
-}
-
-static void kudp_fill_info(struct fi_info *info)
-{
-	info->caps = FI_MSG | FI_SEND | FI_RECV | FI_SOURCE | FI_LOCAL_COMM |
-		     FI_REMOTE_COMM;
-	info->addr_format = FI_SOCKADDR;
-	info->tx_attr->caps = FI_MSG | FI_SEND;
-	info->tx_attr->msg_order = FI_ORDER_NONE;
-	info->tx_attr->comp_order = FI_ORDER_NONE;
-	info->tx_attr->comp_levels = FI_INJECT_COMPLETE | FI_TRANSMIT_COMPLETE;
-	info->tx_attr->rma_iov_limit = 0;
-	info->rx_attr->caps = FI_MSG | FI_RECV | FI_SOURCE;
-	info->rx_attr->msg_order = FI_ORDER_NONE;
-	info->rx_attr->comp_order = FI_ORDER_NONE;
-	*info->ep_attr = (struct fi_ep_attr){
-		.type = FI_EP_DGRAM,
-		.protocol = FI_PROTO_UDP,
-		.max_msg_size = KUDP_MAX_MSG,
-		.op_timeout_ms = KUDP_OP_TIMEOUT_MS,
-	};
-	info->domain_attr->mr_key_size = 0;
-	info->domain_attr->mr_iov_limit = 0;
-	info->domain_attr->cq_data_size = 0;
-	info->domain_attr->caps = FI_LOCAL_COMM | FI_REMOTE_COMM;
-}
 
 static int kudp_getinfo(struct kfi_provider *prov, const char *node,
 			const char *service, u64 flags,
@@ -67,7 +30,14 @@ static int kudp_getinfo(struct kfi_provider *prov, const char *node,
 
 	if (!info)
 		return -ENOMEM;
-	kudp_fill_info(info);
+	kfi_info_messages(info, FI_ORDER_NONE);
+	*info->ep_attr = (struct fi_ep_attr){
+		.type = FI_EP_DGRAM,
+		.protocol = FI_PROTO_UDP,
+		.max_msg_size = KUDP_MAX_MSG,
+		.op_timeout_ms = KUDP_OP_TIMEOUT_MS,
+	};
+	info->domain_attr->cq_data_size = 0;
 	/* An endpoint without address is of the family that is asked for. */
 	if (hints && (hints->addr_format == FI_SOCKADDR_IN ||
 		      hints->addr_format == FI_SOCKADDR_IN6))
@@ -82,31 +52,13 @@ static struct kfi_provider kudp_prov = {
 	.owner = THIS_MODULE,
 	.preference = 50,
 	.getinfo = kudp_getinfo,
-	.fabric = kudp_fabric,
+	.fabric = kfi_plain_fabric,
+	.domain_ops = &kudp_domain_ops,
+	.wqs = kudp_wqs,
+	.nr_wqs = ARRAY_SIZE(kudp_wqs),
 };
 
-static int __init kudp_init(void)
-{
-	int ret;
-
-	kudp_wq = alloc_workqueue("kfabric_udp",
-				  WQ_UNBOUND | WQ_HIGHPRI | WQ_MEM_RECLAIM, 0);
-	if (!kudp_wq)
-		return -ENOMEM;
-	ret = kfi_provider_register(&kudp_prov);
-	if (ret)
-		destroy_workqueue(kudp_wq);
-	return ret;
-}
-
-static void __exit kudp_exit(void)
-{
-	kfi_provider_deregister(&kudp_prov);
-	destroy_workqueue(kudp_wq);
-}
-
-module_init(kudp_init);
-module_exit(kudp_exit);
+KFI_MODULE_PROVIDER(kudp_prov);
 KFI_MODULE_ALIAS(KUDP_NAME);
 MODULE_DESCRIPTION(
 	"kfabric provider: UDP sockets: datagrams, unconnected and unreliable");

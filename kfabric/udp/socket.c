@@ -38,36 +38,6 @@ int kudp_socket_open(struct net *net, int family, struct socket **to)
 	return 0;
 }
 
-int kudp_socket_bind(struct kudp_ep *ep)
-{
-	struct sockaddr_storage name = {};
-	int ret = kernel_bind(ep->sock, (struct sockaddr *)&ep->name,
-			      kfi_addr_len(&ep->name));
-
-	if (ret)
-		return ret;
-	ret = kernel_getsockname(ep->sock, (struct sockaddr *)&name);
-	if (ret < 0)
-		return ret;
-	return kfi_name_set(&ep->name, &name) ? 0 : -EAFNOSUPPORT;
-}
-
-/* 0; -EAGAIN, -ENOBUFS, -ENOMEM later perhaps; another -errno: never. */
-int kudp_socket_send(struct kudp_ep *ep, const struct kudp_op *op)
-{
-	struct msghdr msg = {
-		.msg_name = (void *)&op->to,
-		.msg_namelen = kfi_addr_len(&op->to),
-		.msg_flags = MSG_DONTWAIT,
-	};
-	int ret;
-
-	kfi_socket_iter(&ep->buf, &msg.msg_iter, KFI_ITER_SOURCE,
-			&op->base.buf);
-	ret = sock_sendmsg(ep->sock, &msg);
-	return min(ret, 0);
-}
-
 /* The next datagram that arrived as it was sent, or NULL: there is none. */
 struct sk_buff *kudp_socket_receive(struct kudp_ep *ep)
 {

@@ -86,8 +86,6 @@ static inline struct kudp_op *to_kudp_op(struct kfi_op *op)
 
 /* socket.c */
 int kudp_socket_open(struct net *net, int family, struct socket **sock);
-int kudp_socket_bind(struct kudp_ep *ep);
-int kudp_socket_send(struct kudp_ep *ep, const struct kudp_op *op);
 struct sk_buff *kudp_socket_receive(struct kudp_ep *ep);
 size_t kudp_datagram_read(struct kudp_ep *ep, struct sk_buff *skb,
 			  const struct fi_buf *buf);

@@ -26,17 +26,19 @@ int kfiv_query_atomic(struct fid_domain *domain, unsigned int datatype,
 	return 0;
 }
 
-/* A post that was checked; without a result the answer goes where nobody looks. */
-static ssize_t kfiv_post_atomic(struct kfiv_ep *ep,
+/* Without a result the answer goes where nobody looks. */
+static ssize_t kfiv_post_atomic(struct fid_ep *fep,
 				const struct fi_msg_atomic *msg,
 				const struct fi_buf *compare,
-				const struct fi_buf *result, u64 flags)
+				const struct fi_buf *result, u64 flags,
+				u64 kind)
 {
 	const struct fi_buf none = { .len = ELEMENT_BYTES };
+	struct kfiv_ep *ep = to_kfiv_ep(fep);
 	struct kfiv_post post = {
 		.context = msg->context,
 		.buf = result ?: &none,
-		.flags = flags,
+		.flags = msg->context ? flags & ~FI_INJECT : flags,
 		.comp_flags = FI_ATOMIC | (result ? FI_READ : FI_WRITE),
 		.opcode = compare ? IB_WR_ATOMIC_CMP_AND_SWP
 				  : IB_WR_ATOMIC_FETCH_AND_ADD,
@@ -44,8 +46,11 @@ static ssize_t kfiv_post_atomic(struct kfiv_ep *ep,
 		.max_sge = 1,
 		.scratch = !result,
 	};
-	int ret;
+	int ret = kfi_check_atomic(fep, msg, compare, result, flags, kind,
+				   &ep->tx_attr);
 
+	if (ret)
+		return ret;
 	ret = kfiv_set_remote(&post, msg->rma_iov->addr, ELEMENT_BYTES,
 			      msg->rma_iov->key);
 	if (ret)
@@ -57,55 +62,7 @@ static ssize_t kfiv_post_atomic(struct kfiv_ep *ep,
 	return kfiv_tx_post(ep, &post);
 }
 
-static ssize_t kfiv_post_atomicmsg(struct fid_ep *fep,
-				   const struct fi_msg_atomic *msg, u64 flags)
-{
-	struct kfiv_ep *ep = to_kfiv_ep(fep);
-	int ret = msg->context ? kfi_check_atomic(fep, msg, NULL, NULL, flags,
-						  0, &ep->tx_attr)
-			       : -EINVAL;
-
-	return ret ?: kfiv_post_atomic(ep, msg, NULL, NULL, flags & ~FI_INJECT);
-}
-
-static ssize_t kfiv_post_fetch_atomicmsg(struct fid_ep *fep,
-					 const struct fi_msg_atomic *msg,
-					 const struct fi_buf *result, u64 flags)
-{
-	struct kfiv_ep *ep = to_kfiv_ep(fep);
-	int ret = kfi_check_atomic(fep, msg, NULL, result, flags,
-				   FI_FETCH_ATOMIC, &ep->tx_attr);
-
-	return ret ?: kfiv_post_atomic(ep, msg, NULL, result, flags);
-}
-
-static ssize_t kfiv_post_compare_atomicmsg(struct fid_ep *fep,
-					   const struct fi_msg_atomic *msg,
-					   const struct fi_buf *compare,
-					   const struct fi_buf *result,
-					   u64 flags)
-{
-	struct kfiv_ep *ep = to_kfiv_ep(fep);
-	int ret = kfi_check_atomic(fep, msg, compare, result, flags,
-				   FI_COMPARE_ATOMIC, &ep->tx_attr);
-
-	return ret ?: kfiv_post_atomic(ep, msg, compare, result, flags);
-}
-
-static ssize_t kfiv_post_inject_atomic(struct fid_ep *fep,
-				       const struct fi_msg_atomic *msg)
-{
-	struct kfiv_ep *ep = to_kfiv_ep(fep);
-	int ret = kfi_check_atomic(fep, msg, NULL, NULL, FI_INJECT, 0,
-				   &ep->tx_attr);
-
-	return ret ?: kfiv_post_atomic(ep, msg, NULL, NULL, FI_INJECT);
-}
-
 const struct fi_ops_atomic kfiv_atomic_ops = {
 	.size = sizeof(struct fi_ops_atomic),
-	.writemsg = kfiv_post_atomicmsg,
-	.readwritemsg = kfiv_post_fetch_atomicmsg,
-	.compwritemsg = kfiv_post_compare_atomicmsg,
-	.inject = kfiv_post_inject_atomic,
+	.post = kfiv_post_atomic,
 };

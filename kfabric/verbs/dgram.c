@@ -5,7 +5,6 @@
 #include <linux/sched/mm.h>
 #include <linux/slab.h>
 #include <linux/string.h>
-#include <net/ipv6.h>
 
 #include "dgram.h"
 
@@ -229,18 +228,6 @@ static struct kfiv_dgram *kfiv_dgram_alloc(struct kfiv_ep *ep)
 	return dgram;
 }
 
-/* A device has to be named by an address of its own. */
-static bool kfiv_dgram_has_name(const struct fi_info *info)
-{
-	struct sockaddr_in6 name;
-
-	if (!info->src_addr || !kfi_name_set(&name, info->src_addr))
-		return false;
-	if (name.sin6_family == AF_INET6)
-		return !ipv6_addr_any(&name.sin6_addr);
-	return ((struct sockaddr_in *)&name)->sin_addr.s_addr != 0;
-}
-
 /* Before the endpoint is enabled, the queues are closed, and nobody uses these. */
 void kfiv_dgram_limit(struct kfiv_ep *ep)
 {
@@ -256,12 +243,15 @@ void kfiv_dgram_limit(struct kfiv_ep *ep)
 int kfiv_dgram_endpoint(struct fid_domain *domain, struct fi_info *info,
 			struct fid_ep **out, void *context)
 {
+	struct sockaddr_in6 name;
 	struct kfiv_ep *ep;
 	int ret = -ENOMEM;
 
 	if (info->handle)
 		return -EINVAL;
-	if (!kfiv_dgram_has_name(info))
+	/* A device has to be named by an address of its own. */
+	if (!info->src_addr || !kfi_name_set(&name, info->src_addr) ||
+	    kfi_name_is_any(&name))
 		return -EADDRNOTAVAIL;
 	ep = kfiv_ep_alloc(domain, info, &kfiv_dgram_ep_ops, context);
 	if (IS_ERR(ep))

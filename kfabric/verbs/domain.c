@@ -189,14 +189,8 @@ static int kfiv_domain_open(struct fid_fabric *fabric, struct fi_info *info,
 	return 0;
 }
 
-static const struct fi_ops_fabric kfiv_fabric_ops = {
+const struct fi_ops_fabric kfiv_fabric_ops = {
 	.size = sizeof(struct fi_ops_fabric),
 	.domain = kfiv_domain_open,
 	.passive_ep = kfiv_passive_ep,
 };
-
-int kfiv_fabric(struct kfi_provider *prov, struct fi_fabric_attr *attr,
-		struct fid_fabric **fabric, void *context)
-{
-	return kfi_plain_fabric(prov, &kfiv_fabric_ops, fabric, context);
-}

@@ -12,7 +12,6 @@
 #include <linux/nsproxy.h>
 #include <linux/sched.h>
 #include <linux/slab.h>
-#include <net/ipv6.h>
 
 #include "dgram.h"
 
@@ -28,9 +27,6 @@
 #define IWARP_ORDER                                                  \
 	(FI_ORDER_RAR | FI_ORDER_RAW | FI_ORDER_RAS | FI_ORDER_SAW | \
 	 FI_ORDER_SAS)
-#define DGRAM_CAPS                                                \
-	(FI_MSG | FI_SEND | FI_RECV | FI_SOURCE | FI_LOCAL_COMM | \
-	 FI_REMOTE_COMM)
 #define FABRIC_NAME	   "rdma_cm"
 #define RESOLVE_TIMEOUT_MS 2000
 /* A key has so many bytes, and data for the peer's completion has. */
@@ -97,32 +93,18 @@ static int kfiv_set_device(struct fi_info *info, const struct kfiv_device *dev,
 /* What is different where an info is one of datagram endpoints. */
 static void kfiv_make_dgram(struct fi_info *info, const struct kfiv_device *dev)
 {
-	struct fi_domain_attr *domain = info->domain_attr;
 	struct fi_ep_attr *ep = info->ep_attr;
 	struct fi_tx_attr *tx = info->tx_attr;
 	struct fi_rx_attr *rx = info->rx_attr;
 
-	info->caps = DGRAM_CAPS;
+	kfi_info_messages(info, FI_ORDER_NONE);
 	ep->type = FI_EP_DGRAM;
 	ep->protocol = FI_PROTO_IB_UD;
 	ep->max_msg_size = dev ? kfiv_dgram_mtu(dev) : 0;
 	ep->cm_data_size = 0;
 	ep->flush_modes = 0;
-	tx->caps = FI_MSG | FI_SEND;
-	tx->msg_order = 0;
-	tx->comp_order = FI_ORDER_NONE;
-	tx->comp_levels = FI_INJECT_COMPLETE | FI_TRANSMIT_COMPLETE;
 	tx->size = min_t(size_t, tx->size, KFIV_DGRAM_QUEUE);
-	tx->rma_iov_limit = 0;
-	rx->caps = FI_MSG | FI_RECV | FI_SOURCE;
-	rx->msg_order = 0;
-	rx->comp_order = FI_ORDER_NONE;
 	rx->size = min_t(size_t, rx->size, KFIV_DGRAM_QUEUE);
-	domain->mr_mode = 0;
-	domain->mr_key_size = 0;
-	domain->mr_iov_limit = 0;
-	domain->mr_max_size = 0;
-	domain->max_ep_srx_ctx = 0;
 }
 
 /* Make an info; without a device it has only what does not depend on one. */
@@ -344,7 +326,6 @@ int kfiv_getinfo(struct kfi_provider *prov, const char *node,
 		 const char *service, u64 flags, const struct fi_info *hints,
 		 struct fi_info **info)
 {
-	const struct sockaddr_in6 *v6;
 	struct fi_info *want;
 	bool any;
 	int ret;
@@ -359,10 +340,7 @@ int kfiv_getinfo(struct kfi_provider *prov, const char *node,
 	ret = kfi_resolve(node, service, flags, hints, want);
 	if (ret)
 		goto free_want;
-	v6 = want->src_addr;
-	any = !v6 || (v6->sin6_family == AF_INET6
-			      ? ipv6_addr_any(&v6->sin6_addr)
-			      : !((struct sockaddr_in *)v6)->sin_addr.s_addr);
+	any = !want->src_addr || kfi_name_is_any(want->src_addr);
 	if (want->dest_addr || !any)
 		ret = kfiv_ask_cm(hints, want, info);
 	else

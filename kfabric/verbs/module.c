@@ -15,6 +15,13 @@ struct workqueue_struct *kfiv_wq;
 struct workqueue_struct *kfiv_slow_wq;
 struct workqueue_struct *kfiv_ask_wq;
 
+/* They are destroyed in the reverse order. */
+static const struct kfi_provider_wq kfiv_wqs[] = {
+	{ &kfiv_ask_wq, "kfabric_verbs_ask", WQ_MEM_RECLAIM | WQ_UNBOUND, 0 },
+	{ &kfiv_slow_wq, "kfabric_verbs_slow", WQ_MEM_RECLAIM | WQ_UNBOUND, 0 },
+	{ &kfiv_wq, "kfabric_verbs", WQ_MEM_RECLAIM | WQ_UNBOUND, 0 },
+};
+
 struct kfi_provider kfiv_provider = {
 	.name = "verbs",
 	.version = FI_VERSION(1, 0),
@@ -22,50 +29,27 @@ struct kfi_provider kfiv_provider = {
 	.owner = THIS_MODULE,
 	.preference = 10,
 	.getinfo = kfiv_getinfo,
-	.fabric = kfiv_fabric,
+	.fabric = kfi_plain_fabric,
+	.fabric_ops = &kfiv_fabric_ops,
+	.wqs = kfiv_wqs,
+	.nr_wqs = ARRAY_SIZE(kfiv_wqs),
 };
 
 static int __init kfiv_init(void)
 {
-	int ret = -ENOMEM;
+	int ret = kfiv_device_setup();
 
-	kfiv_wq = alloc_workqueue("kfabric_verbs", WQ_MEM_RECLAIM | WQ_UNBOUND,
-				  0);
-	if (!kfiv_wq)
-		return ret;
-	kfiv_slow_wq = alloc_workqueue("kfabric_verbs_slow",
-				       WQ_MEM_RECLAIM | WQ_UNBOUND, 0);
-	if (!kfiv_slow_wq)
-		goto destroy_wq;
-	kfiv_ask_wq = alloc_workqueue("kfabric_verbs_ask",
-				      WQ_MEM_RECLAIM | WQ_UNBOUND, 0);
-	if (!kfiv_ask_wq)
-		goto destroy_slow_wq;
-	ret = kfiv_device_setup();
 	if (ret)
-		goto destroy_ask_wq;
+		return ret;
 	ret = kfi_provider_register(&kfiv_provider);
 	if (ret)
-		goto teardown_device;
-	return 0;
-
-teardown_device:
-	kfiv_device_teardown();
-destroy_ask_wq:
-	destroy_workqueue(kfiv_ask_wq);
-destroy_slow_wq:
-	destroy_workqueue(kfiv_slow_wq);
-destroy_wq:
-	destroy_workqueue(kfiv_wq);
+		kfiv_device_teardown();
 	return ret;
 }
 
 static void __exit kfiv_exit(void)
 {
 	kfi_provider_deregister(&kfiv_provider);
-	destroy_workqueue(kfiv_wq);
-	destroy_workqueue(kfiv_slow_wq);
-	destroy_workqueue(kfiv_ask_wq);
 	kfiv_device_teardown();
 }
 

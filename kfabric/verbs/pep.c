@@ -114,8 +114,8 @@ int kfiv_passive_ep(struct fid_fabric *fabric, struct fi_info *info,
 	memcpy(&pep->addr, info->src_addr, info->src_addrlen);
 	pep->shares_rx = info->ep_attr->rx_ctx_cnt == FI_SHARED_CONTEXT;
 	pep->cm_timeout_ms = info->ep_attr->cm_timeout_ms ?: KFIV_CM_TIMEOUT_MS;
-	ret = kfi_pep_init(&pep->pep, fabric, &kfiv_pep_fid_ops, &kfiv_pep_ops,
-			   context);
+	ret = kfi_pep_init(&pep->pep, fabric, NULL, &kfiv_pep_fid_ops,
+			   &kfiv_pep_ops, context);
 	if (ret) {
 		kfree(pep);
 		return ret;

@@ -589,8 +589,7 @@ int kfiv_getinfo(struct kfi_provider *prov, const char *node,
 struct fi_info *kfiv_connreq_info(struct rdma_cm_id *id, bool shares_rx);
 
 /* domain.c */
-int kfiv_fabric(struct kfi_provider *prov, struct fi_fabric_attr *attr,
-		struct fid_fabric **fabric, void *context);
+extern const struct fi_ops_fabric kfiv_fabric_ops;
 void kfiv_domain_put_hw(struct kfiv_domain *domain);
 void kfiv_domain_remove(struct kfiv_domain *domain);
 bool kfiv_domain_get_hw(struct kfiv_domain *domain);

@@ -294,6 +294,12 @@ struct kfid {
 	((vec) && (vec)->size >= offsetofend(typeof(*(vec)), op) && (vec)->op)
 
 /**
+ * KFI_NO_OP() - why a post has no operation
+ * @vec: ops vector without it, may be NULL; one of size 0 is a dead endpoint's
+ */
+#define KFI_NO_OP(vec) ((vec) && !(vec)->size ? -ENODEV : -ENOSYS)
+
+/**
  * struct fi_tx_attr - limits and wishes of the sending side
  * @caps: FI_SEND, FI_READ, FI_WRITE and the like; 0 in hints: any
  * @op_flags: flags that every operation gets which is posted without flags

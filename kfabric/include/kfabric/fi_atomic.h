@@ -127,23 +127,16 @@ struct fi_msg_atomic {
 /**
  * struct fi_ops_atomic - atomic operations
  * @size: sizeof this struct
- * @writemsg: see fi_atomicmsg()
- * @readwritemsg: see fi_fetch_atomicmsg()
- * @compwritemsg: see fi_compare_atomicmsg()
- * @inject: see fi_inject_atomic(); @msg has no context
+ * @post: fi_atomicmsg() with @kind 0, fi_fetch_atomicmsg() with FI_FETCH_ATOMIC, and
+ *	fi_compare_atomicmsg() with FI_COMPARE_ATOMIC; buffers that the kind does not have
+ *	are NULL. fi_inject_atomic() is the one whose message has no context, with @kind 0
+ *	and FI_INJECT
  */
 struct fi_ops_atomic {
 	size_t size;
-	ssize_t (*writemsg)(struct fid_ep *ep, const struct fi_msg_atomic *msg,
-			    u64 flags);
-	ssize_t (*readwritemsg)(struct fid_ep *ep,
-				const struct fi_msg_atomic *msg,
-				const struct fi_buf *result, u64 flags);
-	ssize_t (*compwritemsg)(struct fid_ep *ep,
-				const struct fi_msg_atomic *msg,
-				const struct fi_buf *compare,
-				const struct fi_buf *result, u64 flags);
-	ssize_t (*inject)(struct fid_ep *ep, const struct fi_msg_atomic *msg);
+	ssize_t (*post)(struct fid_ep *ep, const struct fi_msg_atomic *msg,
+			const struct fi_buf *compare,
+			const struct fi_buf *result, u64 flags, u64 kind);
 };
 
 int kfabric_query_atomic(struct fid_domain *domain, enum fi_datatype datatype,
@@ -251,8 +244,10 @@ static inline ssize_t fi_atomicmsg(struct fid_ep *ep,
 {
 	const struct fi_ops_atomic *ops = READ_ONCE(ep->atomic);
 
-	return KFI_HAS_OP(ops, writemsg) ? ops->writemsg(ep, msg, flags)
-					 : -ENOSYS;
+	if (!KFI_HAS_OP(ops, post))
+		return KFI_NO_OP(ops);
+	return msg->context ? ops->post(ep, msg, NULL, NULL, flags, 0)
+			    : -EINVAL;
 }
 
 /**
@@ -271,9 +266,9 @@ static inline ssize_t fi_fetch_atomicmsg(struct fid_ep *ep,
 {
 	const struct fi_ops_atomic *ops = READ_ONCE(ep->atomic);
 
-	return KFI_HAS_OP(ops, readwritemsg)
-		       ? ops->readwritemsg(ep, msg, result, flags)
-		       : -ENOSYS;
+	return KFI_HAS_OP(ops, post) ? ops->post(ep, msg, NULL, result, flags,
+						 FI_FETCH_ATOMIC)
+				     : KFI_NO_OP(ops);
 }
 
 /**
@@ -295,9 +290,9 @@ static inline ssize_t fi_compare_atomicmsg(struct fid_ep *ep,
 {
 	const struct fi_ops_atomic *ops = READ_ONCE(ep->atomic);
 
-	return KFI_HAS_OP(ops, compwritemsg)
-		       ? ops->compwritemsg(ep, msg, compare, result, flags)
-		       : -ENOSYS;
+	return KFI_HAS_OP(ops, post) ? ops->post(ep, msg, compare, result,
+						 flags, FI_COMPARE_ATOMIC)
+				     : KFI_NO_OP(ops);
 }
 
 /**
@@ -456,7 +451,9 @@ static inline ssize_t fi_inject_atomic(struct fid_ep *ep, const void *buf,
 					   .datatype = datatype,
 					   .op = op };
 
-	return KFI_HAS_OP(ops, inject) ? ops->inject(ep, &msg) : -ENOSYS;
+	return KFI_HAS_OP(ops, post)
+		       ? ops->post(ep, &msg, NULL, NULL, FI_INJECT, 0)
+		       : KFI_NO_OP(ops);
 }
 
 #endif /* KFABRIC_FI_ATOMIC_H */

@@ -38,12 +38,14 @@ struct fi_ops_pep {
  * @ops: operations
  * @fabric: where it was opened
  * @eq: bound event queue, or NULL
+ * @info: a copy of what it was opened for, where the provider wants one, or NULL
  */
 struct fid_pep {
 	struct kfid fid;
 	const struct fi_ops_pep *ops;
 	struct fid_fabric *fabric;
 	struct fid_eq *eq;
+	struct fi_info *info;
 	/* private: core */
 	bool listening;
 };

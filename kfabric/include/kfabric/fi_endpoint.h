@@ -25,8 +25,8 @@
 #include <kfabric/fi_eq.h>
 
 struct fi_ops_atomic;
-struct fi_ops_sep;
 struct fi_ops_tagged;
+struct kfi_ep_ops;
 
 /**
  * struct fi_context - head of operation memory
@@ -293,12 +293,8 @@ struct fi_space_handler {
  * @msg: message operations
  * @rma: remote memory operations
  * @tagged: operations of messages with a tag, in fi_tagged.h
- * @sep: operations of a scalable endpoint, in fi_scalable.h
  * @atomic: atomic operations, in fi_atomic.h
- * @moved: FI_OPT_MOVED_BYTES, or NULL
- * @path: reads FI_OPT_PATH, or NULL
- * @set_path: sets it; there with @path
- * @low_water: FI_OPT_LOW_WATER, or NULL
+ * @ops: what it was made with, of which no post needs the rest
  * @domain: where it was opened
  * @type: &enum fi_ep_type
  * @av: bound address vector, or NULL
@@ -323,12 +319,8 @@ struct fid_ep {
 	const struct fi_ops_msg *msg;
 	const struct fi_ops_rma *rma;
 	const struct fi_ops_tagged *tagged;
-	const struct fi_ops_sep *sep;
 	const struct fi_ops_atomic *atomic;
-	u64 (*moved)(struct fid_ep *ep);
-	int (*path)(struct fid_ep *ep, struct fi_path *path);
-	int (*set_path)(struct fid_ep *ep, const struct fi_path *path);
-	int (*low_water)(struct fid_ep *srx, const struct fi_low_water *low);
+	const struct kfi_ep_ops *ops;
 	struct fid_domain *domain;
 	enum fi_ep_type type;
 	struct fid_av *av;
@@ -533,7 +525,7 @@ static inline u32 fi_flush_modes(struct fid_ep *ep)
  * -EMSGSIZE longer than max_msg_size (FI_INJECT: inject_size); -E2BIG more
  * than iov_limit segments; -EINVAL no context, or senseless buffer;
  * -FI_EBADFLAGS; -EOPNOTSUPP a completion level that the provider lacks;
- * -ENOTCONN not connected (any more); -ENODEV the device is gone; -ENOSYS;
+ * -ENOTCONN not connected (any more); -ENODEV the device is gone; KFI_NO_OP(ops);
  * unconnected: -EINVAL @msg->addr is no number (any more), -FI_EOPBADSTATE not
  * enabled yet.
  */
@@ -543,7 +535,7 @@ static inline ssize_t fi_sendmsg(struct fid_ep *ep, const struct fi_msg *msg,
 	const struct fi_ops_msg *ops = READ_ONCE(ep->msg);
 
 	return KFI_HAS_OP(ops, sendmsg) ? ops->sendmsg(ep, msg, flags)
-					: -ENOSYS;
+					: KFI_NO_OP(ops);
 }
 
 /**
@@ -621,7 +613,7 @@ static inline ssize_t fi_inject(struct fid_ep *ep, const void *buf, size_t len,
 	const struct fi_ops_msg *ops = READ_ONCE(ep->msg);
 
 	return KFI_HAS_OP(ops, inject) ? ops->inject(ep, buf, len, dest_addr)
-				       : -ENOSYS;
+				       : KFI_NO_OP(ops);
 }
 
 /**
@@ -691,7 +683,7 @@ static inline ssize_t fi_recvmsg(struct fid_ep *ep, const struct fi_msg *msg,
 	const struct fi_ops_msg *ops = READ_ONCE(ep->msg);
 
 	return KFI_HAS_OP(ops, recvmsg) ? ops->recvmsg(ep, msg, flags)
-					: -ENOSYS;
+					: KFI_NO_OP(ops);
 }
 
 /**

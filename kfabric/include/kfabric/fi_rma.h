@@ -35,7 +35,7 @@ static inline ssize_t fi_writemsg(struct fid_ep *ep,
 	const struct fi_ops_rma *ops = READ_ONCE(ep->rma);
 
 	return KFI_HAS_OP(ops, writemsg) ? ops->writemsg(ep, msg, flags)
-					 : -ENOSYS;
+					 : KFI_NO_OP(ops);
 }
 
 /**
@@ -87,7 +87,7 @@ static inline ssize_t fi_inject_write(struct fid_ep *ep, const void *buf,
 	const struct fi_ops_rma *ops = READ_ONCE(ep->rma);
 
 	if (!KFI_HAS_OP(ops, inject_write))
-		return -ENOSYS;
+		return KFI_NO_OP(ops);
 	return ops->inject_write(ep, buf, len, dest_addr, addr, key);
 }
 
@@ -106,7 +106,7 @@ static inline ssize_t fi_readmsg(struct fid_ep *ep,
 	const struct fi_ops_rma *ops = READ_ONCE(ep->rma);
 
 	return KFI_HAS_OP(ops, readmsg) ? ops->readmsg(ep, msg, flags)
-					: -ENOSYS;
+					: KFI_NO_OP(ops);
 }
 
 /**
@@ -159,7 +159,8 @@ static inline ssize_t fi_flush(struct fid_ep *ep,
 {
 	const struct fi_ops_rma *ops = READ_ONCE(ep->rma);
 
-	return KFI_HAS_OP(ops, flush) ? ops->flush(ep, msg, flags) : -ENOSYS;
+	return KFI_HAS_OP(ops, flush) ? ops->flush(ep, msg, flags)
+				      : KFI_NO_OP(ops);
 }
 
 #endif /* KFABRIC_FI_RMA_H */

@@ -71,7 +71,7 @@ static inline ssize_t fi_tsendmsg(struct fid_ep *ep,
 	const struct fi_ops_tagged *ops = READ_ONCE(ep->tagged);
 
 	return KFI_HAS_OP(ops, sendmsg) ? ops->sendmsg(ep, msg, flags)
-					: -ENOSYS;
+					: KFI_NO_OP(ops);
 }
 
 /**
@@ -173,7 +173,7 @@ static inline ssize_t fi_tinject(struct fid_ep *ep, const void *buf, size_t len,
 	const struct fi_ops_tagged *ops = READ_ONCE(ep->tagged);
 
 	if (!KFI_HAS_OP(ops, inject))
-		return -ENOSYS;
+		return KFI_NO_OP(ops);
 	return ops->inject(ep, buf, len, 0, 0, dest_addr, tag);
 }
 
@@ -196,7 +196,7 @@ static inline ssize_t fi_tinjectdata(struct fid_ep *ep, const void *buf,
 	const struct fi_ops_tagged *ops = READ_ONCE(ep->tagged);
 
 	if (!KFI_HAS_OP(ops, inject))
-		return -ENOSYS;
+		return KFI_NO_OP(ops);
 	return ops->inject(ep, buf, len, FI_REMOTE_CQ_DATA, data, dest_addr,
 			   tag);
 }
@@ -220,7 +220,7 @@ static inline ssize_t fi_trecvmsg(struct fid_ep *ep,
 	const struct fi_ops_tagged *ops = READ_ONCE(ep->tagged);
 
 	return KFI_HAS_OP(ops, recvmsg) ? ops->recvmsg(ep, msg, flags)
-					: -ENOSYS;
+					: KFI_NO_OP(ops);
 }
 
 /**

@@ -6,6 +6,10 @@
 #ifndef KFABRIC_KFI_AV_H
 #define KFABRIC_KFI_AV_H
 
+#include <linux/in.h>
+#include <linux/in6.h>
+#include <net/ipv6.h>
+
 #include <kfabric/fi_av.h>
 #include <kfabric/kfi_provider.h>
 
@@ -32,6 +36,20 @@ int kfi_plain_av_open(struct fid_domain *domain, struct fi_av_attr *attr,
  * Return: false: it is neither IPv4 nor IPv6, and @to is 0.
  */
 bool kfi_name_set(struct sockaddr_in6 *to, const void *addr);
+
+/**
+ * kfi_name_is_any() - is it the wildcard address, which is nobody's?
+ * @name: of either family, with whatever port
+ *
+ * Context: any.
+ * Return: it is.
+ */
+static inline bool kfi_name_is_any(const struct sockaddr_in6 *name)
+{
+	if (name->sin6_family == AF_INET6)
+		return ipv6_addr_any(&name->sin6_addr);
+	return !((const struct sockaddr_in *)name)->sin_addr.s_addr;
+}
 
 /**
  * kfi_av_name() - the address of a number

@@ -14,6 +14,8 @@
 #ifndef KFABRIC_KFI_CANCEL_H
 #define KFABRIC_KFI_CANCEL_H
 
+#include <linux/atomic.h>
+
 #include <kfabric/kfi_post.h>
 
 /**
@@ -48,8 +50,13 @@ struct kfi_send {
  *
  * Locking: held.
  */
-void kfi_send_add(struct kfi_send *send, struct kfi_op *op,
-		  struct list_head *sends);
+static inline void kfi_send_add(struct kfi_send *send, struct kfi_op *op,
+				struct list_head *sends)
+{
+	send->op = op;
+	send->state = KFI_SEND_WAITS;
+	list_add_tail(&send->node, sends);
+}
 
 /**
  * kfi_send_cancel() - the part of &kfi_post_ops.cancel for sends
@@ -67,13 +74,20 @@ int kfi_send_cancel(struct list_head *sends, const struct kfi_op *op);
  *
  * Return: false: it was canceled.
  */
-bool kfi_send_begin(struct kfi_send *send);
+static inline bool kfi_send_begin(struct kfi_send *send)
+{
+	return cmpxchg(&send->state, KFI_SEND_WAITS, KFI_SEND_BEGUN) !=
+	       KFI_SEND_CANCELED;
+}
 
 /**
  * kfi_send_begin_undo() - nothing of it was handed over, after all
  * @send: of an operation that has begun
  */
-void kfi_send_begin_undo(struct kfi_send *send);
+static inline void kfi_send_begin_undo(struct kfi_send *send)
+{
+	cmpxchg(&send->state, KFI_SEND_BEGUN, KFI_SEND_WAITS);
+}
 
 /**
  * kfi_send_is_canceled() - is it to be ended?
@@ -81,13 +95,19 @@ void kfi_send_begin_undo(struct kfi_send *send);
  *
  * Return: it is.
  */
-bool kfi_send_is_canceled(const struct kfi_send *send);
+static inline bool kfi_send_is_canceled(const struct kfi_send *send)
+{
+	return READ_ONCE(send->state) == KFI_SEND_CANCELED;
+}
 
 /**
  * kfi_send_revoke() - it ends as a canceled one, also if it has begun
  * @send: of the operation
  */
-void kfi_send_revoke(struct kfi_send *send);
+static inline void kfi_send_revoke(struct kfi_send *send)
+{
+	WRITE_ONCE(send->state, KFI_SEND_CANCELED);
+}
 
 /**
  * kfi_send_done() - it is over: kfi_post_done() for an operation with one

@@ -44,10 +44,10 @@ const char *kfi_layer_inner_name(const char *prov_name);
 int kfi_layer_name(struct fi_info *info, const struct kfi_provider *prov);
 
 /**
- * kfi_layer_fabric() - what a fabric operation may do: opens the inner one as well
+ * kfi_layer_fabric() - a fabric operation to point &kfi_provider.fabric at: opens the
+ *	inner one as well
  * @prov: the layer
  * @attr: from fi_fabric()
- * @ops: operations of the fabric
  * @fabric: out: is in a &struct kfi_layer_fabric
  * @context: from fi_fabric()
  *
@@ -55,7 +55,6 @@ int kfi_layer_name(struct fi_info *info, const struct kfi_provider *prov);
  * Return: 0; -EINVAL @attr names no inner provider; -ENOMEM; as fi_fabric().
  */
 int kfi_layer_fabric(struct kfi_provider *prov, struct fi_fabric_attr *attr,
-		     const struct fi_ops_fabric *ops,
 		     struct fid_fabric **fabric, void *context);
 
 #endif /* KFABRIC_KFI_LAYER_H */

@@ -193,6 +193,15 @@ struct kfi_post_ep {
 struct fi_info *kfi_post_info(const char *name, size_t queue, size_t iov_limit,
 			      size_t op_bytes);
 
+/**
+ * kfi_info_messages() - make an info one of unconnected endpoints with messages alone
+ * @info: keeps its limits and endpoint attributes, and whether completions have data
+ * @msg_order: which order messages keep
+ *
+ * Context: any.
+ */
+void kfi_info_messages(struct fi_info *info, u64 msg_order);
+
 /* The vectors to give to kfi_ep_init(). */
 extern const struct fi_ops_msg kfi_post_msg_ops;
 extern const struct fi_ops_rma kfi_post_rma_ops;
@@ -223,11 +232,6 @@ static inline void kfi_post_init(struct kfi_post_ep *ep,
 	ep->rx_free = ep->rx_attr.size;
 }
 
-static inline size_t kfi_post_queue_size(size_t wish, size_t max)
-{
-	return wish && wish < max ? wish : max;
-}
-
 /**
  * kfi_post_limit() - lower an endpoint's limits to what the provider has
  * @ep: endpoint, after kfi_post_init()
@@ -240,8 +244,8 @@ static inline size_t kfi_post_queue_size(size_t wish, size_t max)
 static inline void kfi_post_limit(struct kfi_post_ep *ep, size_t queue,
 				  size_t iov_limit, size_t max_msg_size)
 {
-	ep->tx_attr.size = kfi_post_queue_size(ep->tx_attr.size, queue);
-	ep->rx_attr.size = kfi_post_queue_size(ep->rx_attr.size, queue);
+	ep->tx_attr.size = min_not_zero(ep->tx_attr.size, queue);
+	ep->rx_attr.size = min_not_zero(ep->rx_attr.size, queue);
 	ep->tx_attr.inject_size = KFI_POST_INJECT_SIZE;
 	ep->tx_attr.rma_iov_limit = KFI_POST_RMA_LIMIT;
 	ep->tx_attr.iov_limit = iov_limit;

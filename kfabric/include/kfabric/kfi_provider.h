@@ -27,8 +27,7 @@
 #define KFABRIC_KFI_PROVIDER_H
 
 #include <linux/completion.h>
-#include <linux/in.h>
-#include <linux/in6.h>
+#include <linux/device.h>
 #include <linux/module.h>
 #include <linux/mutex.h>
 #include <linux/refcount.h>
@@ -41,14 +40,33 @@
 #include <kfabric/fi_rma.h>
 #include <kfabric/fi_tagged.h>
 #include <kfabric/kfi_buf.h>
+#include <kfabric/kfi_info.h>
 
 /* Alias by which fi_getinfo() loads a provider that the hints name. */
 #define KFI_MODULE_PREFIX      "kfabric-provider-"
 #define KFI_MODULE_ALIAS(name) MODULE_ALIAS(KFI_MODULE_PREFIX name)
 #define KFI_PROV_NAME_MAX      32
 
+/* The whole of a module that is a provider and begins with nothing else. */
+#define KFI_MODULE_PROVIDER(prov) \
+	module_driver(prov, kfi_provider_register, kfi_provider_deregister)
+
 /* struct kfi_provider.flags */
 #define KFI_PROV_EXPLICIT BIT(0) /* only when the hints name it */
+
+/**
+ * struct kfi_provider_wq - a workqueue of a provider
+ * @wq: out: the queue, which is there as long as the provider is registered
+ * @name: of it
+ * @flags: WQ_*
+ * @max_active: as alloc_workqueue() has it
+ */
+struct kfi_provider_wq {
+	struct workqueue_struct **wq;
+	const char *name;
+	unsigned int flags;
+	int max_active;
+};
 
 /**
  * struct kfi_provider - a kind of fabric
@@ -66,7 +84,14 @@
  *	by @hints (kfi_match_info()), fills in prov_name and prov_version if
  *	NULL and 0, and frees it. Return 0, -ENODATA, or another -errno.
  *	Context: process
- * @fabric: open a fabric. Context: process
+ * @fabric: open a fabric. Context: process. It may be kfi_plain_fabric() or
+ *	kfi_layer_fabric()
+ * @fabric_ops: of the fabrics that these two open; with kfi_plain_fabric() NULL may
+ *	stand for kfi_plain_domain() and nothing else
+ * @domain_ops: of the domains that kfi_plain_domain() opens
+ * @wqs: what kfi_provider_register() makes first, and kfi_provider_deregister()
+ *	destroys at the end, the last one first
+ * @nr_wqs: how many
  */
 struct kfi_provider {
 	const char *name;
@@ -80,6 +105,10 @@ struct kfi_provider {
 		       const struct fi_info *hints, struct fi_info **info);
 	int (*fabric)(struct kfi_provider *prov, struct fi_fabric_attr *attr,
 		      struct fid_fabric **fabric, void *context);
+	const struct fi_ops_fabric *fabric_ops;
+	const struct fi_ops_domain *domain_ops;
+	const struct kfi_provider_wq *wqs;
+	unsigned int nr_wqs;
 	/* private: core */
 	struct list_head node;
 	refcount_t ref; /* registration, objects, running calls */
@@ -102,7 +131,7 @@ void kfabric_provider_deregister(struct kfi_provider *prov);
  *
  * Context: process.
  * Return: 0; -EEXIST there is one of that name; -EINVAL name or operations
- * missing or malformed; -ENOSYS built for another major version.
+ * missing or malformed; -ENOSYS built for another major version; -ENOMEM.
  */
 static inline int kfi_provider_register(struct kfi_provider *prov)
 {
@@ -209,9 +238,9 @@ int kfi_fabric_init(struct fid_fabric *fabric, struct kfi_provider *prov,
 		    const struct fi_ops_fabric *fabric_ops, void *context);
 
 /**
- * kfi_plain_fabric() - what a fabric operation may do
+ * kfi_plain_fabric() - a fabric operation to point &kfi_provider.fabric at
  * @prov: provider
- * @ops: operations of the fabric
+ * @attr: from fi_fabric()
  * @fabric: out
  * @context: from fi_fabric()
  *
@@ -220,7 +249,7 @@ int kfi_fabric_init(struct fid_fabric *fabric, struct kfi_provider *prov,
  * Context: process.
  * Return: 0; -ENOMEM; as kfi_fabric_init().
  */
-int kfi_plain_fabric(struct kfi_provider *prov, const struct fi_ops_fabric *ops,
+int kfi_plain_fabric(struct kfi_provider *prov, struct fi_fabric_attr *attr,
 		     struct fid_fabric **fabric, void *context);
 
 /**
@@ -241,9 +270,9 @@ int kfi_domain_init(struct fid_domain *domain, struct fid_fabric *fabric,
 		    void *context);
 
 /**
- * kfi_plain_domain() - what a domain operation may do
- * @fabric: parent
- * @ops: operations of the domain
+ * kfi_plain_domain() - a domain operation to point fabric operations at
+ * @fabric: parent, whose provider has &kfi_provider.domain_ops
+ * @info: from fi_domain()
  * @domain: out
  * @context: from fi_domain()
  *
@@ -252,7 +281,7 @@ int kfi_domain_init(struct fid_domain *domain, struct fid_fabric *fabric,
  * Context: process.
  * Return: 0; -ENOMEM; as kfi_domain_init().
  */
-int kfi_plain_domain(struct fid_fabric *fabric, const struct fi_ops_domain *ops,
+int kfi_plain_domain(struct fid_fabric *fabric, struct fi_info *info,
 		     struct fid_domain **domain, void *context);
 
 /**
@@ -305,16 +334,18 @@ int kfi_ep_init(struct fid_ep *ep, struct fid_domain *domain,
  * kfi_pep_init() - make a passive endpoint object
  * @pep: zeroed memory
  * @fabric: parent
+ * @info: from fi_passive_ep(), of which @pep->info becomes a copy, which goes with the
+ *	object; or NULL: there is none
  * @ops: base operations
  * @pep_ops: operations
  * @context: from fi_passive_ep()
  *
  * Context: process.
- * Return: 0; -ENODEV; -EINVAL the parent is being closed.
+ * Return: 0; -ENOMEM; -ENODEV; -EINVAL the parent is being closed.
  */
 int kfi_pep_init(struct fid_pep *pep, struct fid_fabric *fabric,
-		 const struct fi_ops *ops, const struct fi_ops_pep *pep_ops,
-		 void *context);
+		 const struct fi_info *info, const struct fi_ops *ops,
+		 const struct fi_ops_pep *pep_ops, void *context);
 
 /**
  * kfi_mr_init() - make a memory region object
@@ -620,115 +651,7 @@ struct kfi_connreq *kfi_connreq_use(struct kfid *handle,
 				    const struct fi_ops *ops,
 				    struct mutex *lock);
 
-/* ---- infos ------------------------------------------------------------ */
-
-/*
- * What a reliable queue pair keeps, and who executes in the order of a stream but sends
- * a read's bytes when their turn comes: all but what comes behind a read.
- */
-#define KFI_ORDER_QUEUE_PAIR                                         \
-	(FI_ORDER_RAR | FI_ORDER_RAW | FI_ORDER_RAS | FI_ORDER_WAW | \
-	 FI_ORDER_WAS | FI_ORDER_SAW | FI_ORDER_SAS)
-
-/**
- * kfi_match_info() - does an info fulfil hints?
- * @info: what there is
- * @hints: what is needed, or NULL
- *
- * Names, types and formats must be equal where the hints name one, caps,
- * completion levels and orders contained, limits large enough. With FI_RMA in the hints'
- * caps, whatever mr_mode the provider demands must be in the hints' mr_mode.
- *
- * Context: any.
- * Return: true if so.
- */
-bool kfi_match_info(const struct fi_info *info, const struct fi_info *hints);
-
-/**
- * kfi_obey_hints() - take over wishes that any provider can follow
- * @info: gets them: time-outs, default flags of operations, FI_SHARED_CONTEXT if
- *	there are such contexts; has the provider's usual time-outs, which the core's
- *	parameters override
- * @hints: of fi_getinfo(), or NULL
- *
- * Context: any.
- */
-void kfi_obey_hints(struct fi_info *info, const struct fi_info *hints);
-
-/**
- * kfi_resolve() - addresses from node, service and hints
- * @node: numeric address, or NULL
- * @service: decimal port, or NULL
- * @flags: of fi_getinfo()
- * @hints: whose addresses are taken for what node and service leave out
- * @info: out: src_addr, dest_addr and their lengths, addr_format
- *
- * A @service without @node is the wildcard address with FI_SOURCE, and the
- * loopback address without.
- *
- * Context: process.
- * Return: 0; -EINVAL malformed; -ENOMEM. @info is untouched on failure.
- */
-int kfi_resolve(const char *node, const char *service, u64 flags,
-		const struct fi_info *hints, struct fi_info *info);
-
-/**
- * kfi_info_answer() - what getinfo() of a provider with one info ends with
- * @info: what there is; becomes the answer, or is freed
- * @node: of getinfo()
- * @service: of getinfo()
- * @flags: of getinfo()
- * @hints: of getinfo()
- * @list: out: @info
- *
- * kfi_obey_hints(), and kfi_resolve() unless no addresses are wanted.
- *
- * Context: process.
- * Return: 0; as kfi_resolve().
- */
-int kfi_info_answer(struct fi_info *info, const char *node, const char *service,
-		    u64 flags, const struct fi_info *hints,
-		    struct fi_info **list);
-
-/**
- * kfi_info_set_addr() - replace an address of an info
- * @addr: &info->src_addr or &info->dest_addr
- * @addrlen: its length field
- * @from: new address, copied; NULL: none
- * @len: bytes of @from
- *
- * Context: process.
- * Return: 0; -ENOMEM.
- */
-int kfi_info_set_addr(void **addr, size_t *addrlen, const void *from,
-		      size_t len);
-
-/**
- * kfi_info_to_peer() - the info of a connection request
- * @info: of the passive endpoint
- * @addr: the peer's, copied
- * @len: bytes of @addr
- *
- * Context: process.
- * Return: a copy of @info that leads to @addr; NULL: no memory.
- */
-struct fi_info *kfi_info_to_peer(const struct fi_info *info, const void *addr,
-				 size_t len);
-
-/**
- * kfi_addr_len() - bytes of a socket address
- * @addr: IPv4 or IPv6
- *
- * Context: any.
- * Return: bytes.
- */
-static inline size_t kfi_addr_len(const void *addr)
-{
-	const struct sockaddr *sa = addr;
-
-	return sa->sa_family == AF_INET6 ? sizeof(struct sockaddr_in6)
-					 : sizeof(struct sockaddr_in);
-}
+/* ---- queues of an endpoint ---------------------------------------------- */
 
 /**
  * kfi_cq_wants_work() - are upcalls of a queue to come from a workqueue?
@@ -769,17 +692,6 @@ static inline bool kfi_ep_counts(const struct fid_ep *ep, u64 comp_flags)
 {
 	return comp_flags & ep->cntr_kinds;
 }
-
-/**
- * kfi_copy_addr() - the answer of fi_getname() and fi_getpeer()
- * @from: socket address, IPv4 or IPv6
- * @addr: out
- * @addrlen: in: bytes of @addr; out: of @from
- *
- * Context: any.
- * Return: 0; -FI_ETOOSMALL @addr is untouched.
- */
-int kfi_copy_addr(const void *from, void *addr, size_t *addrlen);
 
 /**
  * kfi_debugfs_dir() - where to put a provider's or a test's debugfs files

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * kfabric for providers over the kernel's datagram sockets: a buffer as sockets know
- * it.
+ * kfabric for providers over the kernel's datagram sockets: their names, what is sent,
+ * and a buffer as sockets know it.
  *
  * Context: process; one call at a time for each &struct kfi_socket_buf.
  */
@@ -9,6 +9,7 @@
 #define KFABRIC_KFI_SOCKET_H
 
 #include <linux/bvec.h>
+#include <linux/net.h>
 #include <linux/uio.h>
 
 #include <kfabric/kfi_provider.h>
@@ -53,5 +54,26 @@ void kfi_socket_buf_free(struct kfi_socket_buf *room);
  */
 void kfi_socket_iter(struct kfi_socket_buf *room, struct iov_iter *iter,
 		     unsigned int direction, const struct fi_buf *buf);
+
+/**
+ * kfi_socket_bind() - bind a socket
+ * @sock: socket
+ * @name: in: where to; out: where it is bound, as kfi_name_set() has it
+ *
+ * Return: 0; -EAFNOSUPPORT; as kernel_bind().
+ */
+int kfi_socket_bind(struct socket *sock, struct sockaddr_in6 *name);
+
+/**
+ * kfi_socket_send() - send a datagram
+ * @sock: socket
+ * @room: as for kfi_socket_iter()
+ * @to: whom to
+ * @buf: its bytes
+ *
+ * Return: 0; -EAGAIN, -ENOBUFS, -ENOMEM later perhaps; another -errno: never.
+ */
+int kfi_socket_send(struct socket *sock, struct kfi_socket_buf *room,
+		    const struct sockaddr_in6 *to, const struct fi_buf *buf);
 
 #endif /* KFABRIC_KFI_SOCKET_H */

@@ -101,12 +101,6 @@ static const struct fi_ops_fabric fault_fabric_ops = {
 	.passive_ep = fault_passive_ep,
 };
 
-static int fault_fabric(struct kfi_provider *prov, struct fi_fabric_attr *attr,
-			struct fid_fabric **fabric, void *context)
-{
-	return kfi_layer_fabric(prov, attr, &fault_fabric_ops, fabric, context);
-}
-
 struct kfi_provider fault_prov = {
 	.name = FAULT_NAME,
 	.version = FI_VERSION(1, 0),
@@ -115,7 +109,8 @@ struct kfi_provider fault_prov = {
 	.preference = FAULT_PREFERENCE,
 	.flags = KFI_PROV_EXPLICIT,
 	.getinfo = fault_getinfo,
-	.fabric = fault_fabric,
+	.fabric = kfi_layer_fabric,
+	.fabric_ops = &fault_fabric_ops,
 };
 
 static int __init fault_init(void)

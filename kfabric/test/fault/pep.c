@@ -182,7 +182,7 @@ int fault_passive_ep(struct fid_fabric *fabric, struct fi_info *info,
 	INIT_WORK(&p->events, fault_pep_read_events);
 	ret = fault_pep_open_inner(p, fabric, info);
 	if (!ret)
-		ret = kfi_pep_init(&p->pep, fabric, &fault_pep_fid_ops,
+		ret = kfi_pep_init(&p->pep, fabric, NULL, &fault_pep_fid_ops,
 				   &fault_pep_ops, context);
 	if (ret) {
 		fault_pep_close_inner(p);

@@ -192,34 +192,6 @@ static const struct fi_ops_domain mirror_domain_ops = {
 	.av_open = kfi_plain_av_open,
 };
 
-static int mirror_domain(struct fid_fabric *fabric, struct fi_info *info,
-			 struct fid_domain **domain, void *context)
-{
-	struct fid_domain *new = kzalloc(sizeof(*new), GFP_KERNEL);
-	int ret;
-
-	if (!new)
-		return -ENOMEM;
-	ret = kfi_domain_init(new, fabric, &kfi_plain_ops, &mirror_domain_ops,
-			      0, context);
-	if (ret)
-		kfree(new);
-	else
-		*domain = new;
-	return ret;
-}
-
-static const struct fi_ops_fabric mirror_fabric_ops = {
-	.size = sizeof(struct fi_ops_fabric),
-	.domain = mirror_domain,
-};
-
-static int mirror_fabric(struct kfi_provider *prov, struct fi_fabric_attr *attr,
-			 struct fid_fabric **fabric, void *context)
-{
-	return kfi_plain_fabric(prov, &mirror_fabric_ops, fabric, context);
-}
-
 static int mirror_getinfo(struct kfi_provider *prov, const char *node,
 			  const char *service, u64 flags,
 			  const struct fi_info *hints, struct fi_info **list)
@@ -248,21 +220,11 @@ static struct kfi_provider mirror_prov = {
 	.owner = THIS_MODULE,
 	.preference = 60,
 	.getinfo = mirror_getinfo,
-	.fabric = mirror_fabric,
+	.fabric = kfi_plain_fabric,
+	.domain_ops = &mirror_domain_ops,
 };
 
-static int __init mirror_init(void)
-{
-	return kfi_provider_register(&mirror_prov);
-}
-
-static void __exit mirror_exit(void)
-{
-	kfi_provider_deregister(&mirror_prov);
-}
-
-module_init(mirror_init);
-module_exit(mirror_exit);
+KFI_MODULE_PROVIDER(mirror_prov);
 KFI_MODULE_ALIAS(MIRROR_NAME);
 MODULE_DESCRIPTION("a kfabric provider of somebody else");
 MODULE_LICENSE("Dual BSD/GPL");

@@ -383,12 +383,6 @@ static const struct fi_ops_fabric fabric_ops = {
 	.domain = domain_open,
 };
 
-static int fabric_open(struct kfi_provider *prov, struct fi_fabric_attr *attr,
-		       struct fid_fabric **fabric, void *context)
-{
-	return kfi_plain_fabric(prov, &fabric_ops, fabric, context);
-}
-
 static void fill(struct fi_info *info)
 {
 	const u64 tx = FI_SEND | FI_READ | FI_WRITE;
@@ -462,7 +456,8 @@ int km_fabric_init(void)
 		prov->fi_version =
 			FI_VERSION(FI_MAJOR_VERSION, FI_MINOR_VERSION);
 		prov->getinfo = getinfo;
-		prov->fabric = fabric_open;
+		prov->fabric = kfi_plain_fabric;
+		prov->fabric_ops = &fabric_ops;
 		ret = kfi_provider_register(prov);
 	}
 	return ret;

@@ -252,7 +252,7 @@ void km_works_freed(const void *at, size_t len)
 /* ---- queues ------------------------------------------------------------------- */
 
 struct workqueue_struct *alloc_workqueue(const char *name, unsigned int flags,
-					 int max_active)
+					 int max_active, ...)
 {
 	struct workqueue_struct *wq = km_zalloc(sizeof(*wq));
 

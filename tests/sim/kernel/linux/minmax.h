@@ -15,6 +15,12 @@
 		typeof(b) max_b_ = (b);            \
 		max_a_ > max_b_ ? max_a_ : max_b_; \
 	})
+#define min_not_zero(a, b)                                                \
+	({                                                                \
+		typeof(a) min_x_ = (a);                                   \
+		typeof(b) min_y_ = (b);                                   \
+		!min_x_ || (min_y_ && min_y_ < min_x_) ? min_y_ : min_x_; \
+	})
 #define min3(a, b, c)	  min(min(a, b), c)
 #define max3(a, b, c)	  max(max(a, b), c)
 #define min_t(type, a, b) min((type)(a), (type)(b))

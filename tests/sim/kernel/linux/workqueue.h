@@ -67,8 +67,9 @@ static inline void INIT_DELAYED_WORK(struct delayed_work *work,
 	*work = (struct delayed_work){ .work.func = func };
 }
 
+/* What follows is the arguments of the name, which shows nowhere. */
 struct workqueue_struct *alloc_workqueue(const char *name, unsigned int flags,
-					 int max_active);
+					 int max_active, ...);
 void destroy_workqueue(struct workqueue_struct *wq);
 /* As queue_work(), and nobody else goes on meanwhile. */
 bool km_make_pending(struct work_struct *work);

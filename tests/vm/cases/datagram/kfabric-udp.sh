@@ -23,9 +23,9 @@ selftest_end
 kill $ECHO
 
 probe_setup
-probe return kudp_socket_send -11
+probe return kfi_socket_send -11
 selftest provider=udp only=full
-check "the socket was said to be full" probed_above kudp_socket_send 0
+check "the socket was said to be full" probed_above kfi_socket_send 0
 probe clear
 
 fails() { # fails KIND CALLER EVERY: see alloc_fails, with the test over it
