@@ -55,12 +55,12 @@ static int krpc_call_offer_reply(struct krpc_conn *conn, struct rpc_rqst *rqst,
 	if (krpc_call_may_place(rqst) && (buf->flags & XDRBUF_READ) &&
 	    buf->page_len && rest <= rpcw_reply_room(1)) {
 		atomic_long_inc(&stats->write_chunks);
-		return krpc_req_offer_pages(to_krpc_req(rqst), conn, buf,
-					    FI_REMOTE_WRITE, &call->write);
+		return krpc_req_offer(to_krpc_req(rqst), conn, buf, KRPC_PAGES,
+				      FI_REMOTE_WRITE, &call->write);
 	}
 	atomic_long_inc(&stats->reply_chunks);
-	return krpc_req_offer_all(to_krpc_req(rqst), conn, buf, FI_REMOTE_WRITE,
-				  &call->reply);
+	return krpc_req_offer(to_krpc_req(rqst), conn, buf, KRPC_ALL,
+			      FI_REMOTE_WRITE, &call->reply);
 }
 
 /* What of the call the server reads. Its header's length counts: it comes last. */
@@ -81,15 +81,15 @@ static int krpc_call_offer_call(struct krpc_conn *conn, struct rpc_rqst *rqst,
 		atomic_long_inc(&stats->read_chunks);
 		atomic64_add(buf->page_len, &stats->call_bytes);
 		call->position = buf->head[0].iov_len;
-		return krpc_req_offer_pages(to_krpc_req(rqst), conn, buf,
-					    FI_REMOTE_READ, &call->read);
+		return krpc_req_offer(to_krpc_req(rqst), conn, buf, KRPC_PAGES,
+				      FI_REMOTE_READ, &call->read);
 	}
 	atomic_long_inc(&stats->long_calls);
 	atomic64_add(buf->len, &stats->call_bytes);
 	call->kind = RPCW_NOMSG;
 	call->position = 0;
-	return krpc_req_offer_all(to_krpc_req(rqst), conn, buf, FI_REMOTE_READ,
-				  &call->read);
+	return krpc_req_offer(to_krpc_req(rqst), conn, buf, KRPC_ALL,
+			      FI_REMOTE_READ, &call->read);
 }
 
 /* What of the call is in the message. Return: its bytes; -EMSGSIZE: more than fit. */

@@ -46,6 +46,7 @@ static int krpc_conn_alloc_slots(struct krpc_conn *conn, size_t context_bytes)
 static int krpc_conn_alloc_recvs(struct krpc_conn *conn, size_t context_bytes)
 {
 	struct krpc_recv *recv;
+	int ret = 0;
 	u32 i;
 
 	conn->recv_bytes =
@@ -53,18 +54,16 @@ static int krpc_conn_alloc_recvs(struct krpc_conn *conn, size_t context_bytes)
 	conn->recvs = kvcalloc(KRPC_RECVS, conn->recv_bytes, GFP_KERNEL);
 	if (!conn->recvs)
 		return -ENOMEM;
+	/* All of them have their work: closing waits for each. */
 	for (i = 0; i < KRPC_RECVS; i++) {
 		recv = krpc_conn_recv(conn, i);
 		recv->conn = conn;
 		INIT_WORK(&recv->work, krpc_reply_work);
-	}
-	for (i = 0; i < KRPC_RECVS; i++) {
-		recv = krpc_conn_recv(conn, i);
 		recv->data = kmalloc(KRPC_RECV_BYTES, GFP_KERNEL);
 		if (!recv->data)
-			return -ENOMEM;
+			ret = -ENOMEM;
 	}
-	return 0;
+	return ret;
 }
 
 static void krpc_conn_free(struct krpc_conn *conn)
@@ -82,6 +81,17 @@ static void krpc_conn_free(struct krpc_conn *conn)
 
 /* ---- events and completions ------------------------------------------- */
 
+/* Context: any. */
+static void krpc_conn_queue(struct krpc_conn *conn, struct work_struct *work)
+{
+	unsigned long flags;
+
+	spin_lock_irqsave(&conn->lock, flags);
+	if (!conn->is_closing)
+		queue_work(krpc_wq, work);
+	spin_unlock_irqrestore(&conn->lock, flags);
+}
+
 /**
  * krpc_conn_kick() - there is something for the connection's work to do
  * @conn: connection
@@ -90,12 +100,7 @@ static void krpc_conn_free(struct krpc_conn *conn)
  */
 void krpc_conn_kick(struct krpc_conn *conn)
 {
-	unsigned long flags;
-
-	spin_lock_irqsave(&conn->lock, flags);
-	if (!conn->is_closing)
-		queue_work(krpc_wq, &conn->work);
-	spin_unlock_irqrestore(&conn->lock, flags);
+	krpc_conn_queue(conn, &conn->work);
 }
 
 /**
@@ -162,7 +167,6 @@ static void krpc_conn_completed(struct fid_cq *cq,
 {
 	struct krpc_conn *conn = context;
 	struct krpc_recv *recv;
-	unsigned long flags;
 
 	if (entry->flags & FI_SEND) {
 		krpc_slot_sent(conn, container_of(entry->op_context,
@@ -171,10 +175,7 @@ static void krpc_conn_completed(struct fid_cq *cq,
 	} else if (!entry->err) {
 		recv = container_of(entry->op_context, struct krpc_recv, fi);
 		recv->bytes = entry->len;
-		spin_lock_irqsave(&conn->lock, flags);
-		if (!conn->is_closing)
-			queue_work(krpc_wq, &recv->work);
-		spin_unlock_irqrestore(&conn->lock, flags);
+		krpc_conn_queue(conn, &recv->work);
 	}
 	if (entry->err)
 		krpc_conn_fail(conn, -entry->err);
