@@ -23,15 +23,21 @@ union krpc_event {
 
 /* ---- memory ----------------------------------------------------------- */
 
-static int krpc_conn_alloc_slots(struct krpc_conn *conn, size_t context_bytes)
+/* Calls and receives with the memory that the fabric wants behind them. */
+static int krpc_conn_alloc(struct krpc_conn *conn)
 {
+	size_t context_bytes = conn->xprt->info->domain_attr->op_context_size;
 	struct krpc_slot *slot;
+	struct krpc_recv *recv;
 	u32 i;
 
 	conn->slot_bytes =
 		round_up(offsetof(struct krpc_slot, fi) + context_bytes, 8);
+	conn->recv_bytes =
+		round_up(offsetof(struct krpc_recv, fi) + context_bytes, 8);
 	conn->slots = kvcalloc(KRPC_SLOTS, conn->slot_bytes, GFP_KERNEL);
-	if (!conn->slots)
+	conn->recvs = kvcalloc(KRPC_RECVS, conn->recv_bytes, GFP_KERNEL);
+	if (!conn->slots || !conn->recvs)
 		return -ENOMEM;
 	for (i = 0; i < KRPC_SLOTS; i++) {
 		slot = krpc_conn_slot(conn, i);
@@ -40,30 +46,15 @@ static int krpc_conn_alloc_slots(struct krpc_conn *conn, size_t context_bytes)
 		if (!slot->data)
 			return -ENOMEM;
 	}
-	return 0;
-}
-
-static int krpc_conn_alloc_recvs(struct krpc_conn *conn, size_t context_bytes)
-{
-	struct krpc_recv *recv;
-	int ret = 0;
-	u32 i;
-
-	conn->recv_bytes =
-		round_up(offsetof(struct krpc_recv, fi) + context_bytes, 8);
-	conn->recvs = kvcalloc(KRPC_RECVS, conn->recv_bytes, GFP_KERNEL);
-	if (!conn->recvs)
-		return -ENOMEM;
-	/* All of them have their work: closing waits for each. */
 	for (i = 0; i < KRPC_RECVS; i++) {
 		recv = krpc_conn_recv(conn, i);
 		recv->conn = conn;
 		INIT_WORK(&recv->work, krpc_reply_work);
 		recv->data = kmalloc(KRPC_RECV_BYTES, GFP_KERNEL);
 		if (!recv->data)
-			ret = -ENOMEM;
+			return -ENOMEM;
 	}
-	return ret;
+	return 0;
 }
 
 static void krpc_conn_free(struct krpc_conn *conn)
@@ -233,7 +224,6 @@ static int krpc_conn_connect(struct krpc_conn *conn)
  */
 struct krpc_conn *krpc_conn_open(struct krpc_xprt *x)
 {
-	size_t context_bytes = x->info->domain_attr->op_context_size;
 	struct krpc_conn *conn;
 	int ret;
 
@@ -245,8 +235,7 @@ struct krpc_conn *krpc_conn_open(struct krpc_xprt *x)
 	spin_lock_init(&conn->lock);
 	init_completion(&conn->settled);
 	INIT_WORK(&conn->work, krpc_conn_work);
-	ret = krpc_conn_alloc_slots(conn, context_bytes);
-	ret = ret ?: krpc_conn_alloc_recvs(conn, context_bytes);
+	ret = krpc_conn_alloc(conn);
 	ret = ret ?: krpc_conn_open_endpoint(conn);
 	ret = ret ?: krpc_conn_connect(conn);
 	if (!ret)
@@ -282,21 +271,23 @@ void krpc_conn_close(struct krpc_conn *conn)
 	conn->is_closing = true;
 	spin_unlock_irq(&conn->lock);
 	cancel_work_sync(&conn->work);
-	for (i = 0; conn->recvs && i < KRPC_RECVS; i++)
-		cancel_work_sync(&krpc_conn_recv(conn, i)->work);
-	/* Regions go before the endpoint that they are bound to. */
-	if (conn->slots)
+	/* Without an endpoint nothing was sent or received. */
+	if (conn->ep) {
+		for (i = 0; i < KRPC_RECVS; i++)
+			cancel_work_sync(&krpc_conn_recv(conn, i)->work);
+		/* Regions go before the endpoint that they are bound to. */
 		krpc_slot_fence_all(conn);
-	/*
-	 * Each operation completes: the slots' messages are theirs again. An endpoint
-	 * that does not close still has all of that: nothing may be freed under it.
-	 */
-	if (conn->ep && krpc_conn_close_fid(&conn->ep->fid)) {
-		__module_get(THIS_MODULE);
-		return;
-	}
-	if (conn->slots)
+		/*
+		 * Each operation completes: the slots' messages are theirs again. An
+		 * endpoint that does not close still has all of that: nothing may be
+		 * freed under it.
+		 */
+		if (krpc_conn_close_fid(&conn->ep->fid)) {
+			__module_get(THIS_MODULE);
+			return;
+		}
 		krpc_slot_drop_all(conn);
+	}
 	if (conn->cq)
 		krpc_conn_close_fid(&conn->cq->fid);
 	if (conn->eq)

@@ -202,16 +202,14 @@ static enum rpcw_violation rpcw_parse_kind(struct rpcw_rest *rest, __u32 kind,
 {
 	enum rpcw_violation bad;
 
+	reply->kind = (enum rpcw_kind)kind;
 	switch (kind) {
 	case RPCW_ERROR:
-		reply->kind = RPCW_ERROR;
 		return rpcw_take(rest, &reply->error) ? RPCW_OK : RPCW_SHORT;
 	case RPCW_MSG:
-		reply->kind = RPCW_MSG;
 		bad = rpcw_take_lists(rest, reply);
 		return bad ? bad : rpcw_look_at_body(*rest, reply);
 	case RPCW_NOMSG:
-		reply->kind = RPCW_NOMSG;
 		bad = rpcw_take_lists(rest, reply);
 		if (!bad && rest->bytes)
 			bad = RPCW_LONG;
