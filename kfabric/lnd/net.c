@@ -22,20 +22,19 @@ static int klnd_net_get_info(struct klnd_net *net)
 {
 	const struct klnd_attr *attr = &net->attr;
 	struct fi_info *hints = fi_allocinfo();
-	int ret;
+	int ret = -ENOMEM;
 
 	if (!hints)
-		return -ENOMEM;
+		return ret;
 	hints->caps = FI_MSG | FI_TAGGED | FI_RMA | FI_SOURCE;
 	hints->ep_attr->type = FI_EP_RDM;
 	hints->ep_attr->op_timeout_ms = klnd_op_timeout_ms;
 	hints->fabric_attr->prov_name =
 		kstrdup(attr->prov ?: klnd_prov, GFP_KERNEL);
-	ret = hints->fabric_attr->prov_name ? 0 : -ENOMEM;
-	ret = ret
-		      ?: fi_getinfo(FI_VERSION(1, 0), attr->node ?: klnd_node,
-				    attr->service ?: klnd_service, FI_SOURCE,
-				    hints, &net->info);
+	if (hints->fabric_attr->prov_name)
+		ret = fi_getinfo(FI_VERSION(1, 0), attr->node ?: klnd_node,
+				 attr->service ?: klnd_service, FI_SOURCE,
+				 hints, &net->info);
 	fi_freeinfo(hints);
 	return ret;
 }
