@@ -43,23 +43,18 @@ static struct k9p_call *k9p_call_take(struct k9p_conn *conn,
 	return found;
 }
 
-/*
- * Nothing was posted. Whoever wanted to start the request puts its two references; the
- * third is the call's, unless a failure of the connection has had it.
- */
-static void k9p_call_untake(struct k9p_conn *conn, struct k9p_call *call)
+/* Return: what a call's @req or @sent was, whose reference is the caller's, or NULL. */
+static struct p9_req_t *k9p_call_clear(struct k9p_conn *conn,
+				       struct p9_req_t **place)
 {
 	struct p9_req_t *req;
 	unsigned long flags;
 
 	spin_lock_irqsave(&conn->lock, flags);
-	req = call->req;
-	call->req = NULL;
-	call->sent = NULL;
+	req = *place;
+	*place = NULL;
 	spin_unlock_irqrestore(&conn->lock, flags);
-	if (req)
-		p9_req_put(conn->client, req);
-	wake_up(&conn->room);
+	return req;
 }
 
 static bool k9p_call_is_posted(struct k9p_conn *conn, struct k9p_call *call,
@@ -77,15 +72,16 @@ static bool k9p_call_is_posted(struct k9p_conn *conn, struct k9p_call *call,
 
 /**
  * k9p_call_start() - send a request
- * @conn: connection
+ * @client: of the mount
  * @req: request; of its two references one becomes the transport's if it succeeds
  *
  * Context: process; waits for room.
  * Return: 0: the client will be called back; -ERESTARTSYS the task was killed;
  * -EMSGSIZE; else why the connection is over.
  */
-int k9p_call_start(struct k9p_conn *conn, struct p9_req_t *req)
+int k9p_call_start(struct p9_client *client, struct p9_req_t *req)
 {
+	struct k9p_conn *conn = client->trans;
 	struct k9p_call *call;
 	int ret = 0;
 
@@ -98,8 +94,17 @@ int k9p_call_start(struct k9p_conn *conn, struct p9_req_t *req)
 	if (wait_event_killable(conn->room,
 				k9p_call_is_posted(conn, call, &ret)))
 		ret = -ERESTARTSYS;
-	if (ret)
-		k9p_call_untake(conn, call);
+	if (!ret)
+		return 0;
+	/*
+	 * Nothing was posted. Whoever wanted to start the request puts its two
+	 * references; the third is the call's, unless a failure of the connection has
+	 * had it. The call is free when it has no @sent any more.
+	 */
+	if (k9p_call_clear(conn, &call->req))
+		p9_req_put(client, req);
+	k9p_call_clear(conn, &call->sent);
+	wake_up(&conn->room);
 	return ret;
 }
 
@@ -143,16 +148,18 @@ static bool k9p_call_release(struct k9p_conn *conn, const struct p9_req_t *req)
 }
 
 /**
- * k9p_call_cancel() - no reply to a request will come
- * @conn: connection
+ * k9p_call_cancelled() - no reply to a request will come
+ * @client: of the mount
  * @req: request that a Tflush, which was answered, has taken back
  *
  * Context: process.
+ * Return: 0.
  */
-void k9p_call_cancel(struct k9p_conn *conn, struct p9_req_t *req)
+int k9p_call_cancelled(struct p9_client *client, struct p9_req_t *req)
 {
-	if (k9p_call_release(conn, req))
-		p9_req_put(conn->client, req);
+	if (k9p_call_release(client->trans, req))
+		p9_req_put(client, req);
+	return 0;
 }
 
 /**
@@ -180,10 +187,7 @@ void k9p_call_end_all(struct k9p_conn *conn, int error)
 		return;
 	conn->client->status = Disconnected;
 	for (i = 0; conn->calls && i < conn->n_places; i++) {
-		spin_lock_irqsave(&conn->lock, flags);
-		req = k9p_conn_call(conn, i)->req;
-		k9p_conn_call(conn, i)->req = NULL;
-		spin_unlock_irqrestore(&conn->lock, flags);
+		req = k9p_call_clear(conn, &k9p_conn_call(conn, i)->req);
 		if (!req)
 			continue;
 		req->t_err = error;
@@ -223,19 +227,6 @@ static int k9p_call_reply(struct k9p_conn *conn, struct k9p_recv *recv,
 	return ret;
 }
 
-static void k9p_call_is_sent(struct k9p_conn *conn, struct k9p_call *call)
-{
-	struct p9_req_t *req;
-	unsigned long flags;
-
-	spin_lock_irqsave(&conn->lock, flags);
-	req = call->sent;
-	call->sent = NULL;
-	spin_unlock_irqrestore(&conn->lock, flags);
-	p9_req_put(conn->client, req);
-	wake_up(&conn->room);
-}
-
 /**
  * k9p_call_completed() - what the fabric says of an operation
  * @cq: the connection's queue
@@ -249,15 +240,18 @@ void k9p_call_completed(struct fid_cq *cq, const struct fi_cq_err_entry *entry,
 {
 	struct k9p_conn *conn = context;
 	int error = k9p_errno(-entry->err);
+	struct k9p_call *call;
 
-	if (entry->flags & FI_SEND)
-		k9p_call_is_sent(conn, container_of(entry->op_context,
-						    struct k9p_call, fi));
-	else if (!error)
+	if (entry->flags & FI_SEND) {
+		call = container_of(entry->op_context, struct k9p_call, fi);
+		p9_req_put(conn->client, k9p_call_clear(conn, &call->sent));
+		wake_up(&conn->room);
+	} else if (!error) {
 		error = k9p_call_reply(conn,
 				       container_of(entry->op_context,
 						    struct k9p_recv, fi),
 				       entry->len);
+	}
 	if (error == -EPROTO || error == -EMSGSIZE)
 		pr_err_ratelimited(
 			"kfabric_9p: %s: a reply that belongs to no request, or is too long for it: the connection ends\n",

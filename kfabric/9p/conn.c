@@ -47,11 +47,6 @@ static int k9p_conn_get_info(struct k9p_conn *conn)
 	return ret;
 }
 
-static u8 *k9p_conn_alloc_places(const struct k9p_conn *conn)
-{
-	return kvcalloc(conn->n_places, conn->op_bytes, GFP_KERNEL);
-}
-
 /* Calls and receives with the memory that the fabric wants behind them. */
 static int k9p_conn_alloc(struct k9p_conn *conn)
 {
@@ -63,8 +58,8 @@ static int k9p_conn_alloc(struct k9p_conn *conn)
 			     offsetof(struct k9p_recv, fi)) +
 				 conn->info->domain_attr->op_context_size,
 			 8);
-	conn->calls = k9p_conn_alloc_places(conn);
-	conn->recvs = k9p_conn_alloc_places(conn);
+	conn->calls = kvcalloc(conn->n_places, conn->op_bytes, GFP_KERNEL);
+	conn->recvs = kvcalloc(conn->n_places, conn->op_bytes, GFP_KERNEL);
 	if (!conn->calls || !conn->recvs)
 		return -ENOMEM;
 	for (i = 0; i < conn->n_places; i++) {
@@ -75,16 +70,6 @@ static int k9p_conn_alloc(struct k9p_conn *conn)
 			return -ENOMEM;
 	}
 	return 0;
-}
-
-static void k9p_conn_free(struct k9p_conn *conn)
-{
-	u32 i;
-
-	for (i = 0; conn->recvs && i < conn->n_places; i++)
-		kfree(k9p_conn_recv(conn, i)->data);
-	kvfree(conn->recvs);
-	kvfree(conn->calls);
 }
 
 /* Context: posting. Once the connection is over a receive is no use. */
@@ -274,6 +259,8 @@ static void k9p_conn_close_fid(struct kfid *fid)
  */
 void k9p_conn_close(struct k9p_conn *conn)
 {
+	u32 i;
+
 	spin_lock_irq(&conn->lock);
 	conn->is_closing = true;
 	spin_unlock_irq(&conn->lock);
@@ -291,5 +278,8 @@ void k9p_conn_close(struct k9p_conn *conn)
 	if (conn->fabric)
 		k9p_conn_close_fid(&conn->fabric->fid);
 	fi_freeinfo(conn->info);
-	k9p_conn_free(conn);
+	for (i = 0; conn->recvs && i < conn->n_places; i++)
+		kfree(k9p_conn_recv(conn, i)->data);
+	kvfree(conn->recvs);
+	kvfree(conn->calls);
 }

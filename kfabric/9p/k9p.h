@@ -120,8 +120,8 @@ void k9p_conn_close(struct k9p_conn *conn);
 int k9p_conn_post_recv(struct k9p_conn *conn, struct k9p_recv *recv);
 
 /* call.c */
-int k9p_call_start(struct k9p_conn *conn, struct p9_req_t *req);
-void k9p_call_cancel(struct k9p_conn *conn, struct p9_req_t *req);
+int k9p_call_start(struct p9_client *client, struct p9_req_t *req);
+int k9p_call_cancelled(struct p9_client *client, struct p9_req_t *req);
 void k9p_call_completed(struct fid_cq *cq, const struct fi_cq_err_entry *entry,
 			void *context);
 void k9p_call_end_all(struct k9p_conn *conn, int error);

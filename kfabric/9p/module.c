@@ -47,21 +47,10 @@ static int k9p_create(struct p9_client *client, const char *node, char *text)
 	return k9p_errno(ret);
 }
 
-static int k9p_request(struct p9_client *client, struct p9_req_t *req)
-{
-	return k9p_call_start(client->trans, req);
-}
-
 /* It is on its way: Tflush must take it back. */
 static int k9p_cancel(struct p9_client *client, struct p9_req_t *req)
 {
 	return 1;
-}
-
-static int k9p_cancelled(struct p9_client *client, struct p9_req_t *req)
-{
-	k9p_call_cancel(client->trans, req);
-	return 0;
 }
 
 static int k9p_show_options(struct seq_file *m, struct p9_client *client)
@@ -84,9 +73,9 @@ static struct p9_trans_module k9p_trans = {
 	.owner = THIS_MODULE,
 	.create = k9p_create,
 	.close = k9p_close,
-	.request = k9p_request,
+	.request = k9p_call_start,
 	.cancel = k9p_cancel,
-	.cancelled = k9p_cancelled,
+	.cancelled = k9p_call_cancelled,
 	.show_options = k9p_show_options,
 };
 

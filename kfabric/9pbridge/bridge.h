@@ -98,8 +98,8 @@ struct bridge_link {
  * @memory: of all messages
  * @messages: 2 @n of them: requests first
  * @requests: came from the fabric, go to the socket
- * @free: messages that replies can be read into
- * @reading: the reply that is being read, or NULL
+ * @free: messages that replies can be read into, none of the socket's bytes done but
+ *	of the first
  * @unsent: a reply that the fabric had no room for, or NULL
  */
 struct bridge_conn {
@@ -118,7 +118,6 @@ struct bridge_conn {
 	struct bridge_message *messages;
 	struct bridge_queue requests;
 	struct bridge_queue free;
-	struct bridge_message *reading;
 	struct bridge_message *unsent;
 };
 

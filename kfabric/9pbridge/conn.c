@@ -119,7 +119,7 @@ static int conn_serve(struct bridge_conn *conn)
 				   conn->peer, conn->options->timeout_s);
 			return -FI_ETIMEDOUT;
 		}
-		may_read = !conn->unsent && (conn->reading || conn->free.count);
+		may_read = !conn->unsent && conn->free.count;
 		ret = bridge_link_wait(
 			conn, (may_read ? POLLIN : 0) |
 				      (conn->requests.count ? POLLOUT : 0));

@@ -126,16 +126,9 @@ int bridge_server_read(struct bridge_conn *conn)
 	int moved = 0, ret;
 	ssize_t n;
 
-	while (!conn->unsent) {
-		if (!conn->reading) {
-			conn->reading = bridge_queue_first(&conn->free);
-			if (!conn->reading)
-				break;
-			bridge_queue_drop_first(&conn->free);
-			conn->reading->len = K9PW_HEADER_BYTES;
-			conn->reading->done = 0;
-		}
-		m = conn->reading;
+	while (!conn->unsent && (m = bridge_queue_first(&conn->free))) {
+		if (!m->done)
+			m->len = K9PW_HEADER_BYTES;
 		n = recv(conn->socket, m->data + m->done, m->len - m->done,
 			 MSG_DONTWAIT);
 		if (n < 0 && errno == EAGAIN)
@@ -152,7 +145,8 @@ int bridge_server_read(struct bridge_conn *conn)
 			return ret;
 		if (m->done < m->len)
 			continue;
-		conn->reading = NULL;
+		bridge_queue_drop_first(&conn->free);
+		m->done = 0;
 		ret = bridge_link_send(conn, m);
 		if (ret == -FI_EAGAIN)
 			conn->unsent = m;

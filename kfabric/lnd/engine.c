@@ -62,13 +62,10 @@ int klnd_post_recv(struct klnd_op *op)
  */
 void klnd_net_died(struct klnd_net *net)
 {
-	struct klnd_peer *peer;
-	unsigned int i;
-
 	if (net->is_dead)
 		return;
 	net->is_dead = true;
-	for_each_klnd_peer(net, peer, i) klnd_requests_end(peer, LNDW_CLOSED);
+	klnd_requests_end(net);
 }
 
 /**
@@ -180,8 +177,8 @@ static void klnd_take_message(struct klnd_op *op)
 		return;
 	}
 	bytes = op->buf + lndw_head_bytes(msg.kind);
-	klnd_count_verdict(&net->counts, lndw_arrived(&peer->core, &msg, bytes,
-						      klnd_now_ms()));
+	klnd_count_verdict(&net->counts,
+			   lndw_arrived(&peer->core, &msg, klnd_now_ms()));
 	rx = net->begun;
 	net->begun = NULL;
 	if (rx)

@@ -34,9 +34,10 @@
 
 #define KLND_RECVS	  64 /* for requests, and as many for answers */
 #define KLND_SENDS	  128
+#define KLND_OPS	  (2 * KLND_RECVS + KLND_SENDS)
 #define KLND_ANSWER_BYTES 128
 #define KLND_TICK_MS	  50
-#define KLND_TAKES	  (2 * KLND_RECVS + KLND_SENDS) /* by a run of the engine */
+#define KLND_TAKES	  KLND_OPS /* by a run of the engine */
 #define KLND_RETRY_MS	  100 /* a move of bytes is tried again after */
 #define KLND_CREDITS	  8
 
@@ -136,8 +137,7 @@ struct klnd_peer {
  * @av: addresses of peers
  * @ep: endpoint
  * @op_bytes: of a struct klnd_op with what the fabric wants behind it
- * @recvs: 2 * KLND_RECVS of them
- * @sends: KLND_SENDS of them
+ * @ops: receives for requests, receives for answers, and sends
  * @done_lock: @done
  * @done: operations that are over
  * @lock: all that follows
@@ -165,8 +165,7 @@ struct klnd_net {
 	struct fid_av *av;
 	struct fid_ep *ep;
 	size_t op_bytes;
-	struct klnd_op *recvs[2 * KLND_RECVS];
-	struct klnd_op *sends[KLND_SENDS];
+	struct klnd_op *ops[KLND_OPS];
 	spinlock_t done_lock;
 	struct list_head done;
 	struct mutex lock;
@@ -211,11 +210,11 @@ void klnd_request_ended(struct lndw_peer *core, __u64 cookie,
 			enum lndw_status status, __u32 bytes);
 void klnd_requests_begin(struct klnd_peer *peer);
 void klnd_requests_tick(struct klnd_peer *peer, u64 now_ms);
-void klnd_requests_end(struct klnd_peer *peer, enum lndw_status status);
+void klnd_requests_end(struct klnd_net *net);
 
 /* move.c */
 void klnd_begun(struct lndw_peer *core, unsigned int place,
-		const struct lndw_msg *msg, const __u8 *bytes);
+		const struct lndw_msg *msg);
 void klnd_rx_start(struct klnd_rx *rx, const u8 *bytes);
 void klnd_rx_moved(struct klnd_rx *rx, int err);
 void klnd_rx_tick(struct klnd_net *net, u64 now_ms);

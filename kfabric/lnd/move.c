@@ -15,7 +15,7 @@
 
 /* The core's: take on a transaction. The engine starts it when the core has returned. */
 void klnd_begun(struct lndw_peer *core, unsigned int place,
-		const struct lndw_msg *msg, const __u8 *bytes)
+		const struct lndw_msg *msg)
 {
 	struct klnd_peer *peer = container_of(core, struct klnd_peer, core);
 	struct klnd_net *net = peer->net;
@@ -54,9 +54,10 @@ static void klnd_rx_answer(struct klnd_rx *rx, enum lndw_status status,
 }
 
 /* The upper layer has it before the peer is told. */
-static void klnd_rx_finish(struct klnd_rx *rx, int error, u32 bytes)
+static void klnd_rx_finish(struct klnd_rx *rx, int error)
 {
 	struct klnd_net *net = rx->peer->net;
+	u32 bytes = error ? 0 : rx->in.buf.len;
 	enum lndw_status status = error == -EMSGSIZE ? LNDW_TOO_LONG
 				  : error	     ? LNDW_FAILED
 						     : LNDW_DONE;
@@ -125,7 +126,7 @@ void klnd_rx_start(struct klnd_rx *rx, const u8 *bytes)
 		return;
 	}
 	if (in->is_get ? in->buf.len > in->bytes : in->buf.len < in->bytes) {
-		klnd_rx_finish(rx, -EMSGSIZE, 0);
+		klnd_rx_finish(rx, -EMSGSIZE);
 		return;
 	}
 	if (!in->is_get)
@@ -133,9 +134,9 @@ void klnd_rx_start(struct klnd_rx *rx, const u8 *bytes)
 	if (rx->is_immediate)
 		kfi_buf_put(&in->buf, 0, bytes, in->bytes);
 	if (rx->is_immediate || !in->buf.len)
-		klnd_rx_finish(rx, 0, in->buf.len);
+		klnd_rx_finish(rx, 0);
 	else if (!klnd_rx_goes_on(rx, klnd_now_ms()))
-		klnd_rx_finish(rx, -EIO, 0);
+		klnd_rx_finish(rx, -EIO);
 	else
 		klnd_rx_move(rx);
 }
@@ -150,9 +151,9 @@ void klnd_rx_moved(struct klnd_rx *rx, int err)
 	u64 now_ms = klnd_now_ms();
 
 	if (!err) {
-		klnd_rx_finish(rx, 0, rx->in.buf.len);
+		klnd_rx_finish(rx, 0);
 	} else if (err == FI_EACCES || !klnd_rx_goes_on(rx, now_ms)) {
-		klnd_rx_finish(rx, -EIO, 0);
+		klnd_rx_finish(rx, -EIO);
 	} else {
 		rx->peer->net->counts.again++;
 		klnd_rx_retry_later(rx, now_ms);
@@ -174,7 +175,7 @@ void klnd_rx_tick(struct klnd_net *net, u64 now_ms)
 					      node))) {
 		list_del(&rx->node);
 		if (!klnd_rx_goes_on(rx, now_ms))
-			klnd_rx_finish(rx, -EIO, 0);
+			klnd_rx_finish(rx, -EIO);
 		else if (now_ms < rx->retry_ms)
 			list_add_tail(&rx->node, &net->retries);
 		else

@@ -22,67 +22,48 @@ static int klnd_net_get_info(struct klnd_net *net)
 {
 	const struct klnd_attr *attr = &net->attr;
 	struct fi_info *hints = fi_allocinfo();
-	int ret;
+	int ret = -ENOMEM;
 
 	if (!hints)
-		return -ENOMEM;
+		return ret;
 	hints->caps = FI_MSG | FI_TAGGED | FI_RMA | FI_SOURCE;
 	hints->ep_attr->type = FI_EP_RDM;
 	hints->ep_attr->op_timeout_ms = klnd_op_timeout_ms;
 	hints->fabric_attr->prov_name =
 		kstrdup(attr->prov ?: klnd_prov, GFP_KERNEL);
-	ret = hints->fabric_attr->prov_name ? 0 : -ENOMEM;
-	ret = ret
-		      ?: fi_getinfo(FI_VERSION(1, 0), attr->node ?: klnd_node,
-				    attr->service ?: klnd_service, FI_SOURCE,
-				    hints, &net->info);
+	if (hints->fabric_attr->prov_name)
+		ret = fi_getinfo(FI_VERSION(1, 0), attr->node ?: klnd_node,
+				 attr->service ?: klnd_service, FI_SOURCE,
+				 hints, &net->info);
 	fi_freeinfo(hints);
 	return ret;
 }
 
-static struct klnd_op *klnd_op_new(struct klnd_net *net, enum klnd_op_kind kind,
-				   size_t bytes)
-{
-	struct klnd_op *op = kzalloc(net->op_bytes, GFP_KERNEL);
-
-	if (!op)
-		return NULL;
-	op->kind = kind;
-	op->net = net;
-	op->buf = kzalloc(bytes, GFP_KERNEL);
-	if (op->buf)
-		return op;
-	kfree(op);
-	return NULL;
-}
-
-static void klnd_op_free(struct klnd_op *op)
-{
-	if (op)
-		kfree(op->buf);
-	kfree(op);
-}
-
 static int klnd_net_alloc_ops(struct klnd_net *net)
 {
+	struct klnd_op *op;
 	unsigned int i;
 
 	net->op_bytes =
 		round_up(offsetof(struct klnd_op, fi) +
 				 net->info->domain_attr->op_context_size,
 			 8);
-	for (i = 0; i < KLND_RECVS; i++) {
-		net->recvs[i] = klnd_op_new(net, KLND_RECV, LNDW_MESSAGE_MAX);
-		net->recvs[KLND_RECVS + i] =
-			klnd_op_new(net, KLND_ANSWER, KLND_ANSWER_BYTES);
-		if (!net->recvs[i] || !net->recvs[KLND_RECVS + i])
+	for (i = 0; i < KLND_OPS; i++) {
+		op = kzalloc(net->op_bytes, GFP_KERNEL);
+		if (!op)
 			return -ENOMEM;
-	}
-	for (i = 0; i < KLND_SENDS; i++) {
-		net->sends[i] = klnd_op_new(net, KLND_SEND, LNDW_MESSAGE_MAX);
-		if (!net->sends[i])
+		net->ops[i] = op;
+		op->net = net;
+		op->kind = i < KLND_RECVS	? KLND_RECV
+			   : i < 2 * KLND_RECVS ? KLND_ANSWER
+						: KLND_SEND;
+		op->buf = kzalloc(op->kind == KLND_ANSWER ? KLND_ANSWER_BYTES
+							  : LNDW_MESSAGE_MAX,
+				  GFP_KERNEL);
+		if (!op->buf)
 			return -ENOMEM;
-		list_add_tail(&net->sends[i]->node, &net->free);
+		if (op->kind == KLND_SEND)
+			list_add_tail(&op->node, &net->free);
 	}
 	return 0;
 }
@@ -112,8 +93,8 @@ static int klnd_net_open_endpoint(struct klnd_net *net)
 		      ?: fi_setopt(&net->ep->fid, FI_OPT_ENDPOINT,
 				   FI_OPT_SPACE_HANDLER, &space, sizeof(space));
 	ret = ret ?: fi_enable(net->ep);
-	for (i = 0; !ret && i < ARRAY_SIZE(net->recvs); i++)
-		ret = klnd_post_recv(net->recvs[i]);
+	for (i = 0; !ret && i < 2 * KLND_RECVS; i++)
+		ret = klnd_post_recv(net->ops[i]);
 	return ret;
 }
 
@@ -138,10 +119,11 @@ static void klnd_net_free(struct klnd_net *net)
 	if (net->fabric)
 		klnd_net_close_fid(&net->fabric->fid);
 	fi_freeinfo(net->info);
-	for (i = 0; i < ARRAY_SIZE(net->recvs); i++)
-		klnd_op_free(net->recvs[i]);
-	for (i = 0; i < KLND_SENDS; i++)
-		klnd_op_free(net->sends[i]);
+	for (i = 0; i < KLND_OPS; i++) {
+		if (net->ops[i])
+			kfree(net->ops[i]->buf);
+		kfree(net->ops[i]);
+	}
 	for (i = 0; i < ARRAY_SIZE(net->peers); i++)
 		hlist_for_each_entry_safe(peer, next, &net->peers[i], node)
 			kfree(peer);
@@ -150,13 +132,10 @@ static void klnd_net_free(struct klnd_net *net)
 
 static void klnd_net_close_endpoint(struct klnd_net *net)
 {
-	struct klnd_peer *peer;
-	unsigned int i;
-
 	mutex_lock(&net->lock);
 	net->is_closing = true;
 	net->tick_ms = 0; /* the engine looks at all once more */
-	for_each_klnd_peer(net, peer, i) klnd_requests_end(peer, LNDW_CLOSED);
+	klnd_requests_end(net);
 	mutex_unlock(&net->lock);
 	/* All operations are over when it returns, and no upcall comes any more. */
 	if (net->ep)

@@ -93,18 +93,22 @@ void klnd_requests_tick(struct klnd_peer *peer, u64 now_ms)
 }
 
 /**
- * klnd_requests_end() - end all
- * @peer: with whom
- * @status: how
+ * klnd_requests_end() - end all: the net is closed, or the device is gone
+ * @net: net
  */
-void klnd_requests_end(struct klnd_peer *peer, enum lndw_status status)
+void klnd_requests_end(struct klnd_net *net)
 {
 	struct klnd_request *req, *next;
+	struct klnd_peer *peer;
+	unsigned int i;
 
-	lndw_tx_end_all(&peer->core, status);
-	list_for_each_entry_safe(req, next, &peer->waiting, node) {
-		list_del(&req->node);
-		klnd_request_end(req, status, 0);
+	for_each_klnd_peer(net, peer, i)
+	{
+		lndw_tx_end_all(&peer->core, LNDW_CLOSED);
+		list_for_each_entry_safe(req, next, &peer->waiting, node) {
+			list_del(&req->node);
+			klnd_request_end(req, LNDW_CLOSED, 0);
+		}
 	}
 }
 

@@ -68,15 +68,10 @@ void lndw_encode(const struct lndw_msg *msg, __u8 *out)
 static int lndw_decode_header(const struct lndw_wire_header *header,
 			      struct lndw_msg *msg)
 {
-	unsigned int i;
-
 	if (LNDW_GET(header->magic) != LNDW_MAGIC ||
 	    header->version != LNDW_VERSION || !header->kind ||
-	    header->kind >= LNDW_KINDS)
+	    header->kind >= LNDW_KINDS || LNDW_GET(header->reserved))
 		return -EBADMSG;
-	for (i = 0; i < sizeof(header->reserved); i++)
-		if (header->reserved[i])
-			return -EBADMSG;
 	*msg = (struct lndw_msg){
 		.kind = (enum lndw_kind)header->kind,
 		.src_nid = LNDW_GET(header->src_nid),

@@ -9,13 +9,7 @@
 #include "lndw_peer_priv.h"
 
 static const __u8 lndw_table[LNDW_STATES][LNDW_EVENTS] = {
-	[LNDW_DOWN] = {
-		[LNDW_WANTED] = LNDW_GREETING,
-		[LNDW_SPOKEN] = LNDW_UP,
-		[LNDW_IDLE] = LNDW_DOWN,
-		[LNDW_TOLD_OLD] = LNDW_OLD_HERE,
-	},
-	[LNDW_GREETING] = {
+	[LNDW_DOWN ... LNDW_GREETING] = {
 		[LNDW_WANTED] = LNDW_GREETING,
 		[LNDW_SPOKEN] = LNDW_UP,
 		[LNDW_IDLE] = LNDW_DOWN,
@@ -28,10 +22,7 @@ static const __u8 lndw_table[LNDW_STATES][LNDW_EVENTS] = {
 		[LNDW_TOLD_OLD] = LNDW_OLD_HERE,
 	},
 	[LNDW_OLD_HERE] = {
-		[LNDW_WANTED] = LNDW_OLD_HERE,
-		[LNDW_SPOKEN] = LNDW_OLD_HERE,
-		[LNDW_IDLE] = LNDW_OLD_HERE,
-		[LNDW_TOLD_OLD] = LNDW_OLD_HERE,
+		[LNDW_WANTED ... LNDW_TOLD_OLD] = LNDW_OLD_HERE,
 	},
 };
 
@@ -92,8 +83,7 @@ static void lndw_refuse(struct lndw_peer *peer, const struct lndw_msg *msg,
 }
 
 enum lndw_verdict lndw_arrived(struct lndw_peer *peer,
-			       const struct lndw_msg *msg, const __u8 *bytes,
-			       __u64 now_ms)
+			       const struct lndw_msg *msg, __u64 now_ms)
 {
 	const struct lndw_node *node = peer->node;
 
@@ -114,7 +104,7 @@ enum lndw_verdict lndw_arrived(struct lndw_peer *peer,
 	if (msg->kind == LNDW_NACK && msg->status == LNDW_NOT_YOU)
 		lndw_move(peer, LNDW_TOLD_OLD);
 	if (lndw_is_request(msg->kind))
-		return lndw_rx_request(peer, msg, bytes);
+		return lndw_rx_request(peer, msg);
 	if (lndw_is_answer(msg->kind))
 		return lndw_tx_answered(peer, msg);
 	return LNDW_TAKEN;

@@ -49,13 +49,12 @@ struct lndw_peer;
 /**
  * struct lndw_ops - what a node does for its peers' transactions, and ours
  * @begin: take on a put, an immediate put or a get of the peer's. lndw_rx_done() must
- *	follow, now or later. @place names it until then; @bytes are those of an immediate
- *	put, valid during the call only
+ *	follow, now or later. @place names it until then
  * @end: a transaction of ours is over. @bytes: that were moved, if it is LNDW_DONE
  */
 struct lndw_ops {
 	void (*begin)(struct lndw_peer *peer, unsigned int place,
-		      const struct lndw_msg *msg, const __u8 *bytes);
+		      const struct lndw_msg *msg);
 	void (*end)(struct lndw_peer *peer, __u64 cookie,
 		    enum lndw_status status, __u32 bytes);
 };
@@ -266,14 +265,12 @@ _Bool lndw_rx_is_wanted(const struct lndw_peer *peer, unsigned int place);
  * lndw_arrived() - a message has come
  * @peer: the one with the message's src_nid
  * @msg: as lndw_decode() gave it
- * @bytes: of an immediate put
  * @now_ms: the time
  *
  * Return: what became of it.
  */
 enum lndw_verdict lndw_arrived(struct lndw_peer *peer,
-			       const struct lndw_msg *msg, const __u8 *bytes,
-			       __u64 now_ms);
+			       const struct lndw_msg *msg, __u64 now_ms);
 
 /**
  * lndw_tick() - time has passed: end what is too late

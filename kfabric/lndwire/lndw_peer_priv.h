@@ -45,8 +45,7 @@ void lndw_tx_tick(struct lndw_peer *peer, __u64 now_ms);
 /* lndw_rx.c */
 void lndw_rx_restarted(struct lndw_peer *peer);
 enum lndw_verdict lndw_rx_request(struct lndw_peer *peer,
-				  const struct lndw_msg *msg,
-				  const __u8 *bytes);
+				  const struct lndw_msg *msg);
 _Bool lndw_rx_next(struct lndw_peer *peer, struct lndw_msg *msg);
 void lndw_rx_sent(struct lndw_peer *peer, __u64 seq);
 

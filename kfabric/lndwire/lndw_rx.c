@@ -20,7 +20,7 @@ static void lndw_rx_finish(struct lndw_rx *rx, enum lndw_status status,
 }
 
 enum lndw_verdict lndw_rx_request(struct lndw_peer *peer,
-				  const struct lndw_msg *msg, const __u8 *bytes)
+				  const struct lndw_msg *msg)
 {
 	unsigned int place = LNDW_PLACE(msg->seq);
 	struct lndw_rx *rx = &peer->rx[place];
@@ -47,7 +47,7 @@ enum lndw_verdict lndw_rx_request(struct lndw_peer *peer,
 	if (msg->kind == LNDW_PING)
 		lndw_rx_finish(rx, LNDW_DONE, 0);
 	else
-		peer->node->ops->begin(peer, place, msg, bytes);
+		peer->node->ops->begin(peer, place, msg);
 	return LNDW_TAKEN;
 }
 

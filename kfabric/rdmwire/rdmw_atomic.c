@@ -17,11 +17,6 @@
 #define AT_KEY	   16
 #define ROOM_BYTES (AT_ADDR - AT_ROOM)
 
-static __u32 rdmw_element_bytes(__u8 type)
-{
-	return type >= RDMW_TYPE_WIDE ? 8 : 4;
-}
-
 __u32 rdmw_atomic_bytes(const struct rdmw_atomic *a)
 {
 	__u32 bytes = RDMW_ATOMIC_HEAD_BYTES;

@@ -46,6 +46,12 @@ struct rdmw_atomic {
 	__u64 compare[RDMW_ELEMENTS_MAX / 8];
 };
 
+/* Of one element. */
+static inline __u32 rdmw_element_bytes(__u8 type)
+{
+	return type >= RDMW_TYPE_WIDE ? 8 : 4;
+}
+
 /**
  * rdmw_elements_bytes() - bytes of the elements of an operation
  * @a: its type and count are set
@@ -54,7 +60,7 @@ struct rdmw_atomic {
  */
 static inline __u32 rdmw_elements_bytes(const struct rdmw_atomic *a)
 {
-	return a->count * (a->type >= RDMW_TYPE_WIDE ? 8U : 4U);
+	return a->count * rdmw_element_bytes(a->type);
 }
 
 /**

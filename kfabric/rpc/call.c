@@ -17,11 +17,18 @@
 
 #include "krpc.h"
 
-/* May bytes travel beside their message (direct data placement)? */
-static bool krpc_call_may_place(const struct rpc_rqst *rqst)
+/*
+ * May a message's pages travel beside it (direct data placement)? RPC has marked them
+ * with the flag, nobody must see the message whole, and the rest of it fits.
+ */
+static bool krpc_call_places(const struct rpc_rqst *rqst,
+			     const struct xdr_buf *buf, unsigned int flag,
+			     size_t room)
 {
 	return !test_bit(RPCAUTH_AUTH_DATATOUCH,
-			 &rqst->rq_cred->cr_auth->au_flags);
+			 &rqst->rq_cred->cr_auth->au_flags) &&
+	       (buf->flags & flag) && buf->page_len &&
+	       buf->head[0].iov_len + buf->tail[0].iov_len <= room;
 }
 
 /* Pages that decoders want filled, and nobody has allocated. */
@@ -46,21 +53,19 @@ static int krpc_call_offer_reply(struct krpc_conn *conn, struct rpc_rqst *rqst,
 {
 	struct krpc_stats *stats = &conn->xprt->stats;
 	const struct xdr_buf *buf = &rqst->rq_rcv_buf;
-	size_t rest = buf->head[0].iov_len + buf->tail[0].iov_len;
 	int ret;
 
 	ret = krpc_call_fill_sparse(buf);
 	if (ret || buf->buflen <= rpcw_reply_room(0))
 		return ret;
-	if (krpc_call_may_place(rqst) && (buf->flags & XDRBUF_READ) &&
-	    buf->page_len && rest <= rpcw_reply_room(1)) {
+	if (krpc_call_places(rqst, buf, XDRBUF_READ, rpcw_reply_room(1))) {
 		atomic_long_inc(&stats->write_chunks);
-		return krpc_req_offer_pages(to_krpc_req(rqst), conn, buf,
-					    FI_REMOTE_WRITE, &call->write);
+		return krpc_req_offer(to_krpc_req(rqst), conn, buf, KRPC_PAGES,
+				      FI_REMOTE_WRITE, &call->write);
 	}
 	atomic_long_inc(&stats->reply_chunks);
-	return krpc_req_offer_all(to_krpc_req(rqst), conn, buf, FI_REMOTE_WRITE,
-				  &call->reply);
+	return krpc_req_offer(to_krpc_req(rqst), conn, buf, KRPC_ALL,
+			      FI_REMOTE_WRITE, &call->reply);
 }
 
 /* What of the call the server reads. Its header's length counts: it comes last. */
@@ -69,27 +74,25 @@ static int krpc_call_offer_call(struct krpc_conn *conn, struct rpc_rqst *rqst,
 {
 	struct krpc_stats *stats = &conn->xprt->stats;
 	const struct xdr_buf *buf = &rqst->rq_snd_buf;
-	size_t rest = buf->head[0].iov_len + buf->tail[0].iov_len;
 
 	call->kind = RPCW_MSG;
 	if (rpcw_call_bytes(call) + buf->len <= RPCW_INLINE_BYTES)
 		return 0;
 	call->read.count = 1;
-	if (krpc_call_may_place(rqst) && (buf->flags & XDRBUF_WRITE) &&
-	    buf->page_len &&
-	    rpcw_call_bytes(call) + rest <= RPCW_INLINE_BYTES) {
+	if (krpc_call_places(rqst, buf, XDRBUF_WRITE,
+			     RPCW_INLINE_BYTES - rpcw_call_bytes(call))) {
 		atomic_long_inc(&stats->read_chunks);
 		atomic64_add(buf->page_len, &stats->call_bytes);
 		call->position = buf->head[0].iov_len;
-		return krpc_req_offer_pages(to_krpc_req(rqst), conn, buf,
-					    FI_REMOTE_READ, &call->read);
+		return krpc_req_offer(to_krpc_req(rqst), conn, buf, KRPC_PAGES,
+				      FI_REMOTE_READ, &call->read);
 	}
 	atomic_long_inc(&stats->long_calls);
 	atomic64_add(buf->len, &stats->call_bytes);
 	call->kind = RPCW_NOMSG;
 	call->position = 0;
-	return krpc_req_offer_all(to_krpc_req(rqst), conn, buf, FI_REMOTE_READ,
-				  &call->read);
+	return krpc_req_offer(to_krpc_req(rqst), conn, buf, KRPC_ALL,
+			      FI_REMOTE_READ, &call->read);
 }
 
 /* What of the call is in the message. Return: its bytes; -EMSGSIZE: more than fit. */

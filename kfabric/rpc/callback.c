@@ -135,8 +135,12 @@ int krpc_callback_answer(struct krpc_conn *conn, struct rpc_rqst *rqst)
 		slot = krpc_slot_take_answer(conn);
 		if (!slot)
 			return -ENOBUFS;
-		rpcw_answer_pack(be32_to_cpu(rqst->rq_xid), KRPC_EXTRA_RECVS,
-				 slot->data);
+		slot->call = (struct rpcw_call){
+			.xid = be32_to_cpu(rqst->rq_xid),
+			.credits = KRPC_EXTRA_RECVS,
+			.kind = RPCW_MSG,
+		};
+		rpcw_call_pack(&slot->call, slot->data);
 		if (read_bytes_from_xdr_buf(
 			    buf, 0, slot->data + RPCW_HEADER_MIN, buf->len))
 			krpc_slot_sent(conn, slot);

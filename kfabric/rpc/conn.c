@@ -23,15 +23,21 @@ union krpc_event {
 
 /* ---- memory ----------------------------------------------------------- */
 
-static int krpc_conn_alloc_slots(struct krpc_conn *conn, size_t context_bytes)
+/* Calls and receives with the memory that the fabric wants behind them. */
+static int krpc_conn_alloc(struct krpc_conn *conn)
 {
+	size_t context_bytes = conn->xprt->info->domain_attr->op_context_size;
 	struct krpc_slot *slot;
+	struct krpc_recv *recv;
 	u32 i;
 
 	conn->slot_bytes =
 		round_up(offsetof(struct krpc_slot, fi) + context_bytes, 8);
+	conn->recv_bytes =
+		round_up(offsetof(struct krpc_recv, fi) + context_bytes, 8);
 	conn->slots = kvcalloc(KRPC_SLOTS, conn->slot_bytes, GFP_KERNEL);
-	if (!conn->slots)
+	conn->recvs = kvcalloc(KRPC_RECVS, conn->recv_bytes, GFP_KERNEL);
+	if (!conn->slots || !conn->recvs)
 		return -ENOMEM;
 	for (i = 0; i < KRPC_SLOTS; i++) {
 		slot = krpc_conn_slot(conn, i);
@@ -40,26 +46,10 @@ static int krpc_conn_alloc_slots(struct krpc_conn *conn, size_t context_bytes)
 		if (!slot->data)
 			return -ENOMEM;
 	}
-	return 0;
-}
-
-static int krpc_conn_alloc_recvs(struct krpc_conn *conn, size_t context_bytes)
-{
-	struct krpc_recv *recv;
-	u32 i;
-
-	conn->recv_bytes =
-		round_up(offsetof(struct krpc_recv, fi) + context_bytes, 8);
-	conn->recvs = kvcalloc(KRPC_RECVS, conn->recv_bytes, GFP_KERNEL);
-	if (!conn->recvs)
-		return -ENOMEM;
 	for (i = 0; i < KRPC_RECVS; i++) {
 		recv = krpc_conn_recv(conn, i);
 		recv->conn = conn;
 		INIT_WORK(&recv->work, krpc_reply_work);
-	}
-	for (i = 0; i < KRPC_RECVS; i++) {
-		recv = krpc_conn_recv(conn, i);
 		recv->data = kmalloc(KRPC_RECV_BYTES, GFP_KERNEL);
 		if (!recv->data)
 			return -ENOMEM;
@@ -82,6 +72,17 @@ static void krpc_conn_free(struct krpc_conn *conn)
 
 /* ---- events and completions ------------------------------------------- */
 
+/* Context: any. */
+static void krpc_conn_queue(struct krpc_conn *conn, struct work_struct *work)
+{
+	unsigned long flags;
+
+	spin_lock_irqsave(&conn->lock, flags);
+	if (!conn->is_closing)
+		queue_work(krpc_wq, work);
+	spin_unlock_irqrestore(&conn->lock, flags);
+}
+
 /**
  * krpc_conn_kick() - there is something for the connection's work to do
  * @conn: connection
@@ -90,12 +91,7 @@ static void krpc_conn_free(struct krpc_conn *conn)
  */
 void krpc_conn_kick(struct krpc_conn *conn)
 {
-	unsigned long flags;
-
-	spin_lock_irqsave(&conn->lock, flags);
-	if (!conn->is_closing)
-		queue_work(krpc_wq, &conn->work);
-	spin_unlock_irqrestore(&conn->lock, flags);
+	krpc_conn_queue(conn, &conn->work);
 }
 
 /**
@@ -162,7 +158,6 @@ static void krpc_conn_completed(struct fid_cq *cq,
 {
 	struct krpc_conn *conn = context;
 	struct krpc_recv *recv;
-	unsigned long flags;
 
 	if (entry->flags & FI_SEND) {
 		krpc_slot_sent(conn, container_of(entry->op_context,
@@ -171,10 +166,7 @@ static void krpc_conn_completed(struct fid_cq *cq,
 	} else if (!entry->err) {
 		recv = container_of(entry->op_context, struct krpc_recv, fi);
 		recv->bytes = entry->len;
-		spin_lock_irqsave(&conn->lock, flags);
-		if (!conn->is_closing)
-			queue_work(krpc_wq, &recv->work);
-		spin_unlock_irqrestore(&conn->lock, flags);
+		krpc_conn_queue(conn, &recv->work);
 	}
 	if (entry->err)
 		krpc_conn_fail(conn, -entry->err);
@@ -232,7 +224,6 @@ static int krpc_conn_connect(struct krpc_conn *conn)
  */
 struct krpc_conn *krpc_conn_open(struct krpc_xprt *x)
 {
-	size_t context_bytes = x->info->domain_attr->op_context_size;
 	struct krpc_conn *conn;
 	int ret;
 
@@ -244,8 +235,7 @@ struct krpc_conn *krpc_conn_open(struct krpc_xprt *x)
 	spin_lock_init(&conn->lock);
 	init_completion(&conn->settled);
 	INIT_WORK(&conn->work, krpc_conn_work);
-	ret = krpc_conn_alloc_slots(conn, context_bytes);
-	ret = ret ?: krpc_conn_alloc_recvs(conn, context_bytes);
+	ret = krpc_conn_alloc(conn);
 	ret = ret ?: krpc_conn_open_endpoint(conn);
 	ret = ret ?: krpc_conn_connect(conn);
 	if (!ret)
@@ -281,21 +271,23 @@ void krpc_conn_close(struct krpc_conn *conn)
 	conn->is_closing = true;
 	spin_unlock_irq(&conn->lock);
 	cancel_work_sync(&conn->work);
-	for (i = 0; conn->recvs && i < KRPC_RECVS; i++)
-		cancel_work_sync(&krpc_conn_recv(conn, i)->work);
-	/* Regions go before the endpoint that they are bound to. */
-	if (conn->slots)
+	/* Without an endpoint nothing was sent or received. */
+	if (conn->ep) {
+		for (i = 0; i < KRPC_RECVS; i++)
+			cancel_work_sync(&krpc_conn_recv(conn, i)->work);
+		/* Regions go before the endpoint that they are bound to. */
 		krpc_slot_fence_all(conn);
-	/*
-	 * Each operation completes: the slots' messages are theirs again. An endpoint
-	 * that does not close still has all of that: nothing may be freed under it.
-	 */
-	if (conn->ep && krpc_conn_close_fid(&conn->ep->fid)) {
-		__module_get(THIS_MODULE);
-		return;
-	}
-	if (conn->slots)
+		/*
+		 * Each operation completes: the slots' messages are theirs again. An
+		 * endpoint that does not close still has all of that: nothing may be
+		 * freed under it.
+		 */
+		if (krpc_conn_close_fid(&conn->ep->fid)) {
+			__module_get(THIS_MODULE);
+			return;
+		}
 		krpc_slot_drop_all(conn);
+	}
 	if (conn->cq)
 		krpc_conn_close_fid(&conn->cq->fid);
 	if (conn->eq)

@@ -16,11 +16,21 @@
 /* Of servers of others, who know RDMA alone. */
 #define KRPC_PROVIDER "verbs"
 
-static int krpc_fabric_fill_hints(const struct krpc_xprt *x,
-				  struct fi_info *hints)
+/**
+ * krpc_fabric_open() - find what leads to the server
+ * @x: transport with the server's address
+ *
+ * Return: 0; -ENODATA nothing does; -EOPNOTSUPP what does has keys that the protocol
+ * has no room for; -errno of the fabric. krpc_fabric_close() may follow in any case.
+ */
+int krpc_fabric_open(struct krpc_xprt *x)
 {
 	const struct rpc_xprt *xprt = &x->xprt;
+	struct fi_info *hints = fi_allocinfo();
+	int ret = -ENOMEM;
 
+	if (!hints)
+		return ret;
 	hints->caps = FI_MSG | FI_RMA | FI_REMOTE_READ | FI_REMOTE_WRITE;
 	hints->ep_attr->type = FI_EP_MSG;
 	hints->domain_attr->mr_mode = ~0u;
@@ -31,27 +41,9 @@ static int krpc_fabric_fill_hints(const struct krpc_xprt *x,
 	hints->dest_addr = kmemdup(&xprt->addr, xprt->addrlen, GFP_KERNEL);
 	hints->dest_addrlen = xprt->addrlen;
 	hints->fabric_attr->prov_name = kstrdup(KRPC_PROVIDER, GFP_KERNEL);
-	return hints->dest_addr && hints->fabric_attr->prov_name ? 0 : -ENOMEM;
-}
-
-/**
- * krpc_fabric_open() - find what leads to the server
- * @x: transport with the server's address
- *
- * Return: 0; -ENODATA nothing does; -EOPNOTSUPP what does has keys that the protocol
- * has no room for; -errno of the fabric. krpc_fabric_close() may follow in any case.
- */
-int krpc_fabric_open(struct krpc_xprt *x)
-{
-	struct fi_info *hints = fi_allocinfo();
-	int ret;
-
-	if (!hints)
-		return -ENOMEM;
-	ret = krpc_fabric_fill_hints(x, hints);
-	ret = ret
-		      ?: fi_getinfo(FI_VERSION(1, 0), NULL, NULL, 0, hints,
-				    &x->info);
+	if (hints->dest_addr && hints->fabric_attr->prov_name)
+		ret = fi_getinfo(FI_VERSION(1, 0), NULL, NULL, 0, hints,
+				 &x->info);
 	fi_freeinfo(hints);
 	if (ret)
 		return ret;

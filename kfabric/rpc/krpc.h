@@ -48,6 +48,12 @@
 /* Of a call and of a reply: before, in, and behind the pages. */
 #define KRPC_REGIONS (2 * RPCW_SEGMENTS)
 
+/* What of a message the server may reach. */
+enum krpc_part {
+	KRPC_PAGES,
+	KRPC_ALL,
+};
+
 /**
  * struct krpc_region - memory that the server may reach
  * @mr: region
@@ -204,6 +210,10 @@ struct krpc_xprt {
 
 extern struct workqueue_struct *krpc_wq;
 
+/* transport.c */
+struct xprt_create;
+struct rpc_xprt *krpc_setup(struct xprt_create *args);
+
 /* fabric.c */
 int krpc_fabric_open(struct krpc_xprt *x);
 void krpc_fabric_close(struct krpc_xprt *x);
@@ -218,12 +228,9 @@ int krpc_conn_post_recv(struct krpc_conn *conn, struct krpc_recv *recv);
 /* region.c */
 struct krpc_req *krpc_req_alloc(size_t bytes);
 void krpc_req_put(struct krpc_req *req);
-int krpc_req_offer_pages(struct krpc_req *req, struct krpc_conn *conn,
-			 const struct xdr_buf *buf, u64 access,
-			 struct rpcw_chunk *chunk);
-int krpc_req_offer_all(struct krpc_req *req, struct krpc_conn *conn,
-		       const struct xdr_buf *buf, u64 access,
-		       struct rpcw_chunk *chunk);
+int krpc_req_offer(struct krpc_req *req, struct krpc_conn *conn,
+		   const struct xdr_buf *buf, enum krpc_part part, u64 access,
+		   struct rpcw_chunk *chunk);
 void krpc_req_fence(struct krpc_req *req);
 
 /* slot.c */

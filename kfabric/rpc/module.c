@@ -8,7 +8,6 @@
 #include <linux/module.h>
 
 #include "krpc.h"
-#include "transport.h"
 
 struct workqueue_struct *krpc_wq;
 

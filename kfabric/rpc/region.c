@@ -46,24 +46,6 @@ void krpc_req_put(struct krpc_req *req)
 	kref_put(&req->ref, krpc_req_free);
 }
 
-static int krpc_req_open(struct krpc_conn *conn, const struct fi_mr_attr *attr,
-			 struct fid_mr **out)
-{
-	struct fid_mr *mr;
-	int ret;
-
-	ret = fi_mr_regattr(conn->domain, attr, 0, &mr);
-	if (ret)
-		return ret;
-	ret = fi_mr_bind(mr, &conn->ep->fid, 0) ?: fi_mr_enable(mr);
-	if (ret) {
-		WARN_ON_ONCE(fi_close(&mr->fid));
-		return ret;
-	}
-	*out = mr;
-	return 0;
-}
-
 /* One more region, and the segment of a chunk that tells of it. */
 static int krpc_req_add(struct krpc_req *req, struct krpc_conn *conn,
 			const struct fi_buf *buf, u64 access,
@@ -78,9 +60,15 @@ static int krpc_req_add(struct krpc_req *req, struct krpc_conn *conn,
 			 chunk->count == RPCW_SEGMENTS))
 		return -EINVAL;
 	region = &req->regions[req->n_regions];
-	ret = krpc_req_open(conn, &attr, &region->mr);
+	ret = fi_mr_regattr(conn->domain, &attr, 0, &region->mr);
 	if (ret)
 		return ret;
+	ret = fi_mr_bind(region->mr, &conn->ep->fid, 0)
+		      ?: fi_mr_enable(region->mr);
+	if (ret) {
+		WARN_ON_ONCE(fi_close(&region->mr->fid));
+		return ret;
+	}
 	region->bvec = bvec;
 	req->n_regions++;
 	chunk->segments[chunk->count++] = (struct rpcw_segment){
@@ -143,52 +131,32 @@ static int krpc_req_add_pages(struct krpc_req *req, struct krpc_conn *conn,
 }
 
 /**
- * krpc_req_offer_pages() - let the server reach the pages of a message
+ * krpc_req_offer() - let the server reach a message
  * @req: request
  * @conn: connection by which it will be sent
  * @buf: its call or its reply
- * @access: FI_REMOTE_READ or FI_REMOTE_WRITE
- * @chunk: out: where they are
- *
- * Context: memalloc_noio; XPRT_LOCKED.
- * Return: 0; -errno of the fabric, and krpc_req_fence() must follow.
- */
-int krpc_req_offer_pages(struct krpc_req *req, struct krpc_conn *conn,
-			 const struct xdr_buf *buf, u64 access,
-			 struct rpcw_chunk *chunk)
-{
-	int ret;
-
-	chunk->count = 0;
-	mutex_lock(&req->mutex);
-	ret = krpc_req_add_pages(req, conn, buf, access, chunk);
-	mutex_unlock(&req->mutex);
-	return ret;
-}
-
-/**
- * krpc_req_offer_all() - let the server reach all of a message
- * @req: request
- * @conn: connection by which it will be sent
- * @buf: its call or its reply
+ * @part: what of it
  * @access: FI_REMOTE_READ or FI_REMOTE_WRITE
  * @chunk: out: where it is
  *
  * Context: memalloc_noio; XPRT_LOCKED.
  * Return: 0; -errno of the fabric, and krpc_req_fence() must follow.
  */
-int krpc_req_offer_all(struct krpc_req *req, struct krpc_conn *conn,
-		       const struct xdr_buf *buf, u64 access,
-		       struct rpcw_chunk *chunk)
+int krpc_req_offer(struct krpc_req *req, struct krpc_conn *conn,
+		   const struct xdr_buf *buf, enum krpc_part part, u64 access,
+		   struct rpcw_chunk *chunk)
 {
-	int ret;
+	int ret = 0;
 
 	chunk->count = 0;
 	mutex_lock(&req->mutex);
-	ret = krpc_req_add_kvec(req, conn, &buf->head[0], access, chunk)
-		      ?: krpc_req_add_pages(req, conn, buf, access, chunk)
-		      ?: krpc_req_add_kvec(req, conn, &buf->tail[0], access,
-					   chunk);
+	if (part == KRPC_ALL)
+		ret = krpc_req_add_kvec(req, conn, &buf->head[0], access,
+					chunk);
+	ret = ret ?: krpc_req_add_pages(req, conn, buf, access, chunk);
+	if (!ret && part == KRPC_ALL)
+		ret = krpc_req_add_kvec(req, conn, &buf->tail[0], access,
+					chunk);
 	mutex_unlock(&req->mutex);
 	return ret;
 }

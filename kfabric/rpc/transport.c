@@ -17,7 +17,6 @@
 #include <linux/sunrpc/bc_xprt.h>
 
 #include "krpc.h"
-#include "transport.h"
 
 /* Requests of RPC's; those beyond what the server grants wait. */
 #define KRPC_SLOTS_MIN	 16U
@@ -55,16 +54,26 @@ static int krpc_connect_errno(int error)
 	}
 }
 
+static void krpc_close(struct rpc_xprt *xprt)
+{
+	struct krpc_xprt *x = to_krpc_xprt(xprt);
+	unsigned int noio = memalloc_noio_save();
+	struct krpc_conn *conn = x->conn;
+
+	x->conn = NULL;
+	if (conn)
+		krpc_conn_close(conn);
+	xprt_disconnect_done(xprt);
+	memalloc_noio_restore(noio);
+}
+
 static int krpc_connect_now(struct krpc_xprt *x)
 {
 	struct rpc_xprt *xprt = &x->xprt;
-	struct krpc_conn *conn = x->conn;
+	struct krpc_conn *conn;
 
-	if (conn) {
-		x->conn = NULL;
-		krpc_conn_close(conn);
-		xprt_disconnect_done(xprt);
-	}
+	if (x->conn)
+		krpc_close(xprt);
 	conn = krpc_conn_open(x);
 	if (IS_ERR(conn))
 		return krpc_connect_errno(PTR_ERR(conn));
@@ -103,19 +112,6 @@ static void krpc_connect(struct rpc_xprt *xprt, struct rpc_task *task)
 	WARN_ON_ONCE(!xprt_lock_connect(xprt, task, x));
 	xprt_reconnect_backoff(xprt, KRPC_RECONNECT_MIN);
 	queue_delayed_work(xprtiod_workqueue, &x->connect, delay);
-}
-
-static void krpc_close(struct rpc_xprt *xprt)
-{
-	struct krpc_xprt *x = to_krpc_xprt(xprt);
-	unsigned int noio = memalloc_noio_save();
-	struct krpc_conn *conn = x->conn;
-
-	x->conn = NULL;
-	if (conn)
-		krpc_conn_close(conn);
-	xprt_disconnect_done(xprt);
-	memalloc_noio_restore(noio);
 }
 
 /*

@@ -47,15 +47,6 @@ static void rpcw_put_chunk(__u8 **at, const struct rpcw_chunk *chunk)
 		rpcw_put_segment(at, &chunk->segments[i]);
 }
 
-static void rpcw_put_head(__u8 **at, __u32 xid, __u32 credits,
-			  enum rpcw_kind kind)
-{
-	rpcw_put(at, xid);
-	rpcw_put(at, RPCW_PROTOCOL);
-	rpcw_put(at, credits);
-	rpcw_put(at, (__u32)kind);
-}
-
 __u32 rpcw_call_bytes(const struct rpcw_call *call)
 {
 	__u32 bytes = RPCW_HEADER_MIN + call->read.count * RPCW_READ_BYTES;
@@ -73,7 +64,10 @@ void rpcw_call_pack(const struct rpcw_call *call, __u8 *out)
 {
 	__u32 i;
 
-	rpcw_put_head(&out, call->xid, call->credits, call->kind);
+	rpcw_put(&out, call->xid);
+	rpcw_put(&out, RPCW_PROTOCOL);
+	rpcw_put(&out, call->credits);
+	rpcw_put(&out, (__u32)call->kind);
 	for (i = 0; i < call->read.count; i++) {
 		rpcw_put(&out, 1);
 		rpcw_put(&out, call->position);
@@ -88,14 +82,6 @@ void rpcw_call_pack(const struct rpcw_call *call, __u8 *out)
 	rpcw_put(&out, call->reply.count ? 1 : 0);
 	if (call->reply.count)
 		rpcw_put_chunk(&out, &call->reply);
-}
-
-void rpcw_answer_pack(__u32 xid, __u32 credits, __u8 *out)
-{
-	rpcw_put_head(&out, xid, credits, RPCW_MSG);
-	rpcw_put(&out, 0);
-	rpcw_put(&out, 0);
-	rpcw_put(&out, 0);
 }
 
 void rpcw_failure_pack(__u32 xid, __u8 *out)
@@ -216,16 +202,14 @@ static enum rpcw_violation rpcw_parse_kind(struct rpcw_rest *rest, __u32 kind,
 {
 	enum rpcw_violation bad;
 
+	reply->kind = (enum rpcw_kind)kind;
 	switch (kind) {
 	case RPCW_ERROR:
-		reply->kind = RPCW_ERROR;
 		return rpcw_take(rest, &reply->error) ? RPCW_OK : RPCW_SHORT;
 	case RPCW_MSG:
-		reply->kind = RPCW_MSG;
 		bad = rpcw_take_lists(rest, reply);
 		return bad ? bad : rpcw_look_at_body(*rest, reply);
 	case RPCW_NOMSG:
-		reply->kind = RPCW_NOMSG;
 		bad = rpcw_take_lists(rest, reply);
 		if (!bad && rest->bytes)
 			bad = RPCW_LONG;

@@ -111,9 +111,9 @@ struct rpcw_chunk {
 };
 
 /**
- * struct rpcw_call - what the header of a call says
+ * struct rpcw_call - what the header of a call says; that of an answer has no chunks
  * @xid: whose call it is
- * @credits: calls that this end can have under way
+ * @credits: calls that this end can have under way; of an answer the server's
  * @kind: RPCW_MSG or RPCW_NOMSG
  * @position: where in the message the bytes of @read belong; 0: it is all of it
  * @read: what the server reads; no segments: nothing
@@ -169,19 +169,11 @@ struct rpcw_reply {
 __u32 rpcw_call_bytes(const struct rpcw_call *call);
 
 /**
- * rpcw_call_pack() - make the header of a call
+ * rpcw_call_pack() - make the header of a call, or of an answer to one of the server's
  * @call: call
  * @out: room for rpcw_call_bytes()
  */
 void rpcw_call_pack(const struct rpcw_call *call, __u8 *out);
-
-/**
- * rpcw_answer_pack() - make the header of a reply to a call of the server's
- * @xid: of the call
- * @credits: calls of the server's that may be under way
- * @out: room for RPCW_HEADER_MIN bytes
- */
-void rpcw_answer_pack(__u32 xid, __u32 credits, __u8 *out);
 
 /**
  * rpcw_failure_pack() - make the reply that a server has not made

@@ -24,11 +24,10 @@ static uint64_t last_cookie;
 static enum lndw_status last_status;
 
 static void on_begin(struct lndw_peer *peer, unsigned int place,
-		     const struct lndw_msg *msg, const __u8 *bytes)
+		     const struct lndw_msg *msg)
 {
 	(void)peer;
 	(void)msg;
-	(void)bytes;
 	begun++;
 	last_place = place;
 }
@@ -76,7 +75,7 @@ static struct lndw_msg from_peer(enum lndw_kind kind, uint64_t seq)
 
 static enum lndw_verdict comes(struct lndw_msg msg)
 {
-	return lndw_arrived(&peer, &msg, NULL, 0);
+	return lndw_arrived(&peer, &msg, 0);
 }
 
 static int begin(enum lndw_kind kind, uint64_t cookie)

@@ -325,12 +325,11 @@ static void begin_one(struct end *end)
 /* --- what the core calls */
 
 static void on_begin(struct lndw_peer *peer, unsigned int place,
-		     const struct lndw_msg *msg, const __u8 *bytes)
+		     const struct lndw_msg *msg)
 {
 	struct end *end = (struct end *)peer;
 	struct record *record;
 	struct event *moved;
-	uint32_t i;
 
 	assert_true(msg->word < n_records);
 	record = &records[msg->word];
@@ -342,9 +341,6 @@ static void on_begin(struct lndw_peer *peer, unsigned int place,
 	assert_int_equal(record->begun, 0); /* twice */
 	record->begun++;
 	assert_int_equal(end->doing[place], 0);
-	if (msg->kind == LNDW_IMMEDIATE)
-		for (i = 0; i < msg->bytes; i++)
-			assert_int_equal(bytes[i], msg->word & 0xff);
 	if (chance(20)) {
 		lndw_rx_done(peer, place, LNDW_NO_MATCH, 0);
 		return;
@@ -402,12 +398,15 @@ static void arrive(struct event *e)
 {
 	struct end *end = e->who;
 	struct lndw_msg msg;
+	uint32_t i;
 
 	if (host_of(end)->is_dead || is_cut(end->link))
 		return;
 	assert_int_equal(lndw_decode(e->bytes, e->kind, &msg), 0);
-	verdicts[lndw_arrived(&end->peer, &msg,
-			      e->bytes + lndw_head_bytes(msg.kind), now)]++;
+	if (msg.kind == LNDW_IMMEDIATE)
+		for (i = e->kind - msg.bytes; i < e->kind; i++)
+			assert_int_equal(e->bytes[i], msg.word & 0xff);
+	verdicts[lndw_arrived(&end->peer, &msg, now)]++;
 	pump(end);
 }
 

@@ -82,7 +82,7 @@ done
 for name in $(python3 $HOSTILE --errors); do
 	check "a file is not read, and the next one is: $name" fails_with "$name"
 done
-for where in rpcw_call_pack krpc_req_offer_pages; do
+for where in rpcw_call_pack krpc_req_offer; do
 	# Where no call is sent any more nothing of this ends.
 	check "replies before their calls, in $where" early_in $where || exit
 done
