@@ -80,21 +80,28 @@ static int kfb_initiator_choose_place(struct kfb_initiator *i,
 	return -ENXIO;
 }
 
-static int kfb_initiator_post_op(struct kfb_initiator_queue *q,
-				 const struct kfb_flush_op *op)
+static int kfb_initiator_post_readback(struct kfb_initiator_queue *q,
+				       const struct kfb_flush_op *op)
 {
 	struct kfb_initiator *i = q->initiator;
 	__u32 at = (__u32)(op - q->flush.ops);
 	struct kfb_initiator_place from;
-	struct kfb_request req;
-	__u16 slot;
 	__u32 len;
 	int rc;
 
-	if (i->flush_mode == KFB_FLUSH_READBACK) {
-		rc = kfb_initiator_choose_place(i, op, &from, &len);
-		return rc ? rc : i->ops->read_back(q, at, op->id, &from, len);
-	}
+	rc = kfb_initiator_choose_place(i, op, &from, &len);
+	return rc ? rc : i->ops->read_back(q, at, op->id, &from, len);
+}
+
+/* A request is large, and kernels clear their stack: a readback has none. */
+static __attribute__((__noinline__)) int
+kfb_initiator_post_message(struct kfb_initiator_queue *q,
+			   const struct kfb_flush_op *op)
+{
+	struct kfb_request req;
+	__u16 slot;
+	int rc;
+
 	kfb_flush_request(op, &req);
 	rc = kfb_initiator_start(q, &req, q, &slot);
 	if (!rc)
@@ -197,7 +204,9 @@ static _Bool kfb_initiator_post_ops(struct kfb_initiator_queue *q)
 
 	while ((op = kfb_flush_post(&q->flush))) {
 		id = op->id;
-		rc = kfb_initiator_post_op(q, op);
+		rc = i->flush_mode == KFB_FLUSH_READBACK
+			     ? kfb_initiator_post_readback(q, op)
+			     : kfb_initiator_post_message(q, op);
 		if (i->ops->flush_posted)
 			i->ops->flush_posted(q, op, rc);
 		/* No room, or no connection: it is tried when there is. */

@@ -525,7 +525,7 @@ static inline u32 fi_flush_modes(struct fid_ep *ep)
  * -EMSGSIZE longer than max_msg_size (FI_INJECT: inject_size); -E2BIG more
  * than iov_limit segments; -EINVAL no context, or senseless buffer;
  * -FI_EBADFLAGS; -EOPNOTSUPP a completion level that the provider lacks;
- * -ENOTCONN not connected (any more); -ENODEV the device is gone; KFI_NO_OP(ops);
+ * -ENOTCONN not connected (any more); -ENODEV the device is gone; -ENOSYS;
  * unconnected: -EINVAL @msg->addr is no number (any more), -FI_EOPBADSTATE not
  * enabled yet.
  */
