@@ -37,53 +37,6 @@ static inline bool kfi_is_linear(const void *addr)
 #define KFI_ITER_DEST	READ
 #endif
 
-/* Pages that follow @page and are held as long as it is. */
-static inline size_t kfi_held_bytes(struct page *page, size_t offset)
-{
-	struct page *head = compound_head(page);
-
-	return page_size(head) - (page - head) * PAGE_SIZE - offset;
-}
-
-/**
- * kfi_send_pages() - give pages to a socket, or a copy of what is in them
- * @sock: stream socket whose lock the caller holds
- * @page: first page
- * @offset: bytes into it, less than PAGE_SIZE
- * @len: bytes; may run on into the pages that follow physically
- * @lend: the pages themselves, if they are such as a socket may have
- * @flags: MSG_*
- *
- * Bytes that are lent may be read until the peer has acknowledged them, and when the
- * connection ends before, until sk_wmem_alloc_get() is 0.
- *
- * Context: process.
- * Return: bytes taken, up to @len; -errno.
- */
-static inline int kfi_send_pages(struct socket *sock, struct page *page,
-				 size_t offset, size_t len, bool lend,
-				 int flags)
-{
-	size_t n = min(len, kfi_held_bytes(page, offset));
-	struct bio_vec bvec = { .bv_page = page,
-				.bv_len = n,
-				.bv_offset = offset };
-	struct msghdr msg = { .msg_flags = flags };
-
-	if (n < len)
-		msg.msg_flags |= MSG_MORE;
-	if (lend && sendpage_ok(page)) {
-#if LINUX_VERSION_CODE < KERNEL_VERSION(6, 5, 0)
-		return kernel_sendpage_locked(sock->sk, page, offset, n,
-					      msg.msg_flags);
-#else
-		msg.msg_flags |= MSG_SPLICE_PAGES;
-#endif
-	}
-	iov_iter_bvec(&msg.msg_iter, KFI_ITER_SOURCE, &bvec, 1, n);
-	return sock->ops->sendmsg_locked(sock->sk, &msg, n);
-}
-
 /*
  * What a socket sends it may copy into a page of the task that sends. A task that
  * gets into reclaim there sends through another socket, and would write over what

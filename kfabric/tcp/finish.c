@@ -9,7 +9,6 @@
  * Recovery: none: a connection that has failed is over; the upper layer opens
  *	another endpoint.
  */
-#include <linux/delay.h>
 #include <linux/jiffies.h>
 #include <net/tcp.h>
 
@@ -94,8 +93,8 @@ void ktcp_complete_ready(struct ktcp_ep *ep)
 			return;
 		/*
 		 * Who has answered to an operation has received all of it: with the answer
-		 * came an acknowledgement of TCP, or before. Else the socket sends of
-		 * memory that is the upper layer's again.
+		 * came an acknowledgement of TCP, or before. Else it says that it has
+		 * what it cannot have.
 		 */
 		if (before(tcp_sk(ep->sock->sk)->snd_una,
 			   to_ktcp_op(op)->end)) {
@@ -257,30 +256,6 @@ void ktcp_break(struct ktcp_ep *ep, int why)
 }
 
 /*
- * What the socket had passed on before it was aborted waits below it, in a queueing
- * discipline or a network card, as clones that have the same pages: until these are
- * sent, a caller who has the memory back would change what the peer gets.
- */
-static void ktcp_drain_socket(const struct ktcp_ep *ep)
-{
-	const struct sock *sk = ep->sock->sk;
-	unsigned long end = jiffies + msecs_to_jiffies(KTCP_DRAIN_MS);
-	unsigned int pause_ms = 1;
-
-	while (ep->s.lent && sk_wmem_alloc_get(sk)) {
-		if (time_after(jiffies, end)) {
-			pr_warn_ratelimited(
-				"kfabric_tcp: interface %d has not sent %d bytes of a connection that ended %d s ago: a peer may get what is written into this memory from now on\n",
-				ep->s.path, sk_wmem_alloc_get(sk),
-				KTCP_DRAIN_MS / 1000);
-			return;
-		}
-		msleep(pause_ms);
-		pause_ms = min(2 * pause_ms, 20U);
-	}
-}
-
-/*
  * Nothing of this connection is sent or placed any more: what the socket still
  * held is dropped, lest it lands after the connection that comes next.
  */
@@ -306,7 +281,6 @@ static void ktcp_silence_socket(struct ktcp_ep *ep)
 	mutex_unlock(&ep->send_lock);
 	cancel_work_sync(&ep->receive_work);
 	tcp_abort(sk, ECONNABORTED);
-	ktcp_drain_socket(ep);
 }
 
 /* No post comes any more: the endpoint is broken. */

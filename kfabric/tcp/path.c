@@ -1,16 +1,15 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * The tcp provider: the interface by which the packets of a connection leave, how it
- * is kept to one, and whether it copies what it sends.
+ * The tcp provider: the interface by which the packets of a connection leave, and
+ * how it is kept to one.
  *
  * A datagram socket that is connected to the peer and sends nothing knows the
  * route, as rules and tables are at that moment, whatever the family. The routing
  * lock (rtnl) is not taken: who holds it may wait for memory that is freed by
  * writing to a disk which waits for this connection.
  *
- * Context: process; but for ktcp_path_copies(), before the endpoint connects.
+ * Context: process, before the endpoint connects.
  */
-#include <linux/if_vlan.h>
 #include <linux/in.h>
 #include <linux/netdevice.h>
 #include <linux/rcupdate.h>
@@ -82,62 +81,4 @@ int ktcp_path_keep(struct ktcp_ep *ep)
 	if (!ep->ifindex)
 		return 0;
 	return sock_bindtoindex(ep->sock->sk, ep->ifindex, true);
-}
-
-/* Its packets go to a device that has some below it, and nowhere else. */
-static bool ktcp_path_is_stacked(const struct net_device *dev)
-{
-	return is_vlan_dev(dev) || netif_is_lag_master(dev);
-}
-
-static bool ktcp_path_is_hardware(const struct net_device *dev)
-{
-	return dev->dev.parent;
-}
-
-static int ktcp_path_refuse_virtual(struct net_device *dev,
-				    struct netdev_nested_priv *any)
-{
-	if (ktcp_path_is_hardware(dev))
-		*(bool *)any->data = true;
-	else if (!ktcp_path_is_stacked(dev))
-		return -EXDEV;
-	return 0;
-}
-
-/* Are packets that leave by it read by hardware, and by nobody else? */
-static bool ktcp_path_reads_once(struct net_device *dev)
-{
-	bool is_hardware = ktcp_path_is_hardware(dev);
-	struct netdev_nested_priv any = { .data = &is_hardware };
-
-	if (ktcp_path_is_stacked(dev) &&
-	    netdev_walk_all_lower_dev_rcu(dev, ktcp_path_refuse_virtual, &any))
-		return false;
-	return is_hardware;
-}
-
-/*
- * A page that a socket has as it is lies behind it until hardware has read it, which
- * sk_wmem_alloc tells. Where packets stay on this machine (loopback, a container's
- * veth, a bridge) the page is in the queue of the peer's socket, of which nobody is
- * told. Context: the socket's lock is held.
- */
-bool ktcp_path_copies(struct ktcp_ep *ep)
-{
-	const struct dst_entry *dst;
-	struct net_device *dev;
-
-	rcu_read_lock();
-	dst = __sk_dst_get(ep->sock->sk);
-	dev = dst ? READ_ONCE(dst->dev) : NULL;
-	if (!dev) {
-		ep->s.path = 0;
-		ep->s.copies = true;
-	} else if (ep->s.path != dev->ifindex) {
-		ep->s.path = dev->ifindex;
-		ep->s.copies = !ktcp_path_reads_once(dev);
-	}
-	rcu_read_unlock();
-	return ep->s.copies;
 }

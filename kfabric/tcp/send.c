@@ -4,10 +4,11 @@
  * one after the other, until the socket takes no more: a peer that reads all the
  * time over a slow link must not keep operations back.
  *
- * Payload pages are given to the socket without a copy where hardware sends them;
- * they are the upper layer's again when the peer has acknowledged the operation, and
- * its TCP all of the operation's bytes: who says that it has what it has not is cut
- * off. When the connection ends before, they are when nothing of it is on its way.
+ * The socket gets a copy of what is sent. Pages that it had as they are would be read
+ * after the connection has ended: behind an aborted socket by a queueing discipline or
+ * a network card, whose drivers do not all keep the socket's account of it, and on the
+ * same machine by the peer, of which nobody is told. Whoever has the memory back would
+ * change what the peer gets.
  *
  * Context: send_work, or whoever submits and may sleep; allocates only in the
  *	socket.
@@ -154,17 +155,21 @@ static int ktcp_send_bytes(struct ktcp_ep *ep, const void *bytes, size_t len,
 static int ktcp_send_piece(struct ktcp_ep *ep)
 {
 	struct ktcp_sender *s = &ep->s;
+	struct msghdr msg = { .msg_flags = MSG_DONTWAIT | MSG_NOSIGNAL };
 	struct kfi_buf_iter at = s->it;
-	bool lend = !ktcp_path_copies(ep);
+	struct bio_vec piece;
 	struct kfi_seg seg;
 	int n;
 
 	if (!kfi_buf_next(&at, s->left, &seg))
 		return -EFAULT;
-	s->lent |= lend;
-	n = kfi_send_pages(ep->sock, seg.page, seg.offset, seg.len, lend,
-			   MSG_DONTWAIT | MSG_NOSIGNAL |
-				   (seg.len < s->left ? MSG_MORE : 0));
+	if (seg.len < s->left)
+		msg.msg_flags |= MSG_MORE;
+	piece = (struct bio_vec){ .bv_page = seg.page,
+				  .bv_len = seg.len,
+				  .bv_offset = seg.offset };
+	iov_iter_bvec(&msg.msg_iter, KFI_ITER_SOURCE, &piece, 1, seg.len);
+	n = ep->sock->ops->sendmsg_locked(ep->sock->sk, &msg, seg.len);
 	if (n > 0) {
 		kfi_buf_advance(&s->it, n);
 		s->left -= n;

@@ -12,8 +12,7 @@
  *            taken: parses, places bytes, and delivers all completions.
  *
  * Every send and write asks the peer for an acknowledgement, so that its
- * completion says that the bytes are placed, and its pages, which the socket
- * may still point to, are the upper layer's again only then.
+ * completion says that the bytes are placed. The socket gets copies: see send.c.
  *
  * Context: see each file; nothing allocates once an endpoint is connected but
  *	the socket, which may use the reserves for reclaim.
@@ -64,8 +63,6 @@
 #define KTCP_ANSWERS	     64 /* answers due to a peer before it must wait */
 #define KTCP_BOUNCE_SIZE     16384 /* of a read's answer at a time */
 #define KTCP_HANDSHAKES_MAX  128 /* of a listener at a time */
-/* What a network card holds back: the kernel resets one that has done so for 5 s. */
-#define KTCP_DRAIN_MS 10000
 
 extern struct workqueue_struct *ktcp_wq; /* data; must not wait for peers */
 extern struct workqueue_struct *ktcp_cm_wq; /* connecting; may wait */
@@ -143,9 +140,6 @@ struct ktcp_sender {
 	u64 left; /* payload that the socket has not taken */
 	struct ktcp_op *op; /* NULL: @answer */
 	struct kfi_buf_iter it; /* of op's buffer */
-	int path; /* the interface that packets leave by */
-	bool copies; /* what is sent by it; see ktcp_path_copies() */
-	bool lent; /* pages of operations were given to the socket */
 	struct ktcp_answer answer;
 	u32 seg; /* of answer: where it is */
 	u64 offset;
@@ -271,7 +265,6 @@ int ktcp_ep_path(struct fid_ep *ep, struct fi_path *path);
 int ktcp_ep_set_path(struct fid_ep *ep, const struct fi_path *path);
 /* Bind the socket, which is not connected yet, to the endpoint's interface. */
 int ktcp_path_keep(struct ktcp_ep *ep);
-bool ktcp_path_copies(struct ktcp_ep *ep);
 
 /* endpoint.c */
 int ktcp_endpoint(struct fid_domain *domain, struct fi_info *info,
