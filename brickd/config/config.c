@@ -630,7 +630,10 @@ static int set_group(struct parse *p, const char *value)
 
 static int set_client(struct parse *p, const char *name, const char *value)
 {
-	static const struct setting of_client[] = {
+	static const struct {
+		const char *name;
+		int (*set)(struct parse *p, const char *value);
+	} of_client[] = {
 		{ .name = "key-file", .set = set_key_file },
 		{ .name = "grant", .set = set_grant },
 		{ .name = "quota", .set = set_quota },

@@ -601,19 +601,21 @@ static ssize_t kfi_post_atomicmsg(struct fid_ep *fid,
 				  const struct fi_buf *result, u64 flags,
 				  u64 kind)
 {
-	const struct kfi_injected in = { .type = KFI_OP_ATOMIC,
-					 .addr = msg->addr,
-					 .atomic = msg };
+	static const struct fi_buf none;
 	struct kfi_post_ep *ep = to_kfi_post_ep(fid);
-	const struct fi_buf none = {};
 	struct kfi_op *op;
 	int ret = kfi_check_atomic(fid, msg, compare, result, flags, kind,
 				   &ep->tx_attr);
 
 	if (ret)
 		return ret;
-	if (!msg->context)
+	if (!msg->context) {
+		const struct kfi_injected in = { .type = KFI_OP_ATOMIC,
+						 .addr = msg->addr,
+						 .atomic = msg };
+
 		return kfi_post_inject_op(ep, &in);
+	}
 	op = kfi_op_of(msg->context, kind ? KFI_OP_FETCH_ATOMIC : KFI_OP_ATOMIC,
 		       result ?: &none, msg->addr, flags & ~FI_INJECT, 0);
 	kfi_op_fill_atomic(op, msg, compare);

@@ -65,6 +65,21 @@ static int replace_file(const char *path, const char line[KEY_LINE_BYTES])
 	return err;
 }
 
+/*
+ * A device or a pipe would be gone, with all that knows it by its name, and so would a
+ * link to something. One that leads nowhere is of no use to anybody.
+ */
+static bool may_replace(const char *path)
+{
+	struct stat there;
+
+	if (lstat(path, &there))
+		return true;
+	if (S_ISLNK(there.st_mode))
+		return stat(path, &there) && errno == ENOENT;
+	return S_ISREG(there.st_mode);
+}
+
 /* The folder of the user's configuration need not exist yet. */
 static void make_folders(const char *path)
 {
@@ -83,11 +98,9 @@ static void make_folders(const char *path)
 static int make_file(struct ctl *ctl, const char *path, bool force,
 		     const char line[KEY_LINE_BYTES])
 {
-	struct stat there;
 	int err;
 
-	/* A device or a pipe would be gone, with all that knows it by its name. */
-	if (force && !stat(path, &there) && !S_ISREG(there.st_mode))
+	if (force && !may_replace(path))
 		return ctl_fail(ctl, CTL_USAGE, -EINVAL, "name another file",
 				"%s: is no regular file", path);
 	err = force ? replace_file(path, line) : create_file(path, line);

@@ -367,8 +367,8 @@ int kfbk_cache_map(struct kfbk_device *dev, u64 block)
 static int kfbk_load_block(struct kfbk_device *dev, u64 block,
 			   enum kfb_block_event event)
 {
-	struct kfb_block *b = &dev->blocks[block];
 	int ret = kfbk_cache_reserve(dev, block, event);
+	struct kfb_block *b;
 
 	if (ret)
 		return ret;
@@ -379,6 +379,7 @@ static int kfbk_load_block(struct kfbk_device *dev, u64 block,
 		return 0;
 	kfbk_lock(dev);
 	kfbk_block_move(dev, block, KFB_BLOCK_FAILED);
+	b = &dev->blocks[block];
 	/* It tells that a FREE without an answer has been done. */
 	if (ret == -ENOENT && b->may_be_gone) {
 		b->may_be_gone = false;

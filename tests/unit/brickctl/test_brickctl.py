@@ -389,9 +389,12 @@ class Keygen(Case):
     def test_keygen_replaces_files_alone(self):
         path = self.folder / "pipe"
         os.mkfifo(path)
-        for name in (path, self.folder):
+        (self.folder / "file").touch()
+        (self.folder / "link").symlink_to("file")
+        for name in (path, self.folder, self.folder / "link"):
             self.fails(USAGE, "is no regular file", "keygen", "--force", name)
         self.assertTrue(path.is_fifo())
+        self.assertTrue((self.folder / "link").is_symlink())
 
     def test_dash_prints_the_key_and_each_is_different(self):
         keys = {self.ok("keygen", "-") for _ in range(4)}
