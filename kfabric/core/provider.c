@@ -64,25 +64,23 @@ static struct kfi_provider *kfi_prov_find(const char *prov_name)
 	return found;
 }
 
-/* The first n, which are there. */
-static void kfi_prov_destroy_wqs(const struct kfi_provider *prov,
-				 unsigned int n)
+static void kfi_prov_destroy_wqs(struct workqueue_struct **made, unsigned int n)
 {
 	while (n)
-		destroy_workqueue(*prov->wqs[--n].wq);
+		destroy_workqueue(made[--n]);
 }
 
-static int kfi_prov_alloc_wqs(const struct kfi_provider *prov)
+static int kfi_prov_alloc_wqs(const struct kfi_provider *prov,
+			      struct workqueue_struct **made)
 {
-	const struct kfi_provider_wq *q;
+	const struct kfi_provider_wq *q = prov->wqs;
 	unsigned int i;
 
-	for (i = 0; i < prov->nr_wqs; i++) {
-		q = &prov->wqs[i];
-		*q->wq =
+	for (i = 0; i < prov->nr_wqs; i++, q++) {
+		made[i] =
 			alloc_workqueue("%s", q->flags, q->max_active, q->name);
-		if (!*q->wq) {
-			kfi_prov_destroy_wqs(prov, i);
+		if (!made[i]) {
+			kfi_prov_destroy_wqs(made, i);
 			return -ENOMEM;
 		}
 	}
@@ -91,17 +89,20 @@ static int kfi_prov_alloc_wqs(const struct kfi_provider *prov)
 
 int kfabric_provider_register(struct kfi_provider *prov)
 {
+	struct workqueue_struct *made[KFI_PROVIDER_WQS_MAX];
 	struct list_head *pos = &kfi_prov_list;
 	struct kfi_provider *other;
+	unsigned int i;
 	int ret;
 
 	if (!prov->name || !prov->name[0] ||
 	    strlen(prov->name) >= KFI_PROV_NAME_MAX ||
-	    strchr(prov->name, ';') || !prov->getinfo || !prov->fabric)
+	    strchr(prov->name, ';') || !prov->getinfo || !prov->fabric ||
+	    prov->nr_wqs > KFI_PROVIDER_WQS_MAX)
 		return -EINVAL;
 	if (FI_MAJOR(prov->fi_version) != FI_MAJOR_VERSION)
 		return -ENOSYS;
-	ret = kfi_prov_alloc_wqs(prov);
+	ret = kfi_prov_alloc_wqs(prov, made);
 	if (ret)
 		return ret;
 	mutex_lock(&kfi_prov_mutex);
@@ -111,6 +112,9 @@ int kfabric_provider_register(struct kfi_provider *prov)
 			goto unlock;
 		}
 	}
+	/* Who is registered already keeps the queues that it has. */
+	for (i = 0; i < prov->nr_wqs; i++)
+		*prov->wqs[i].wq = made[i];
 	refcount_set(&prov->ref, 1);
 	init_completion(&prov->gone);
 	atomic_set(&prov->nr_objects, 0);
@@ -125,13 +129,15 @@ int kfabric_provider_register(struct kfi_provider *prov)
 unlock:
 	mutex_unlock(&kfi_prov_mutex);
 	if (ret)
-		kfi_prov_destroy_wqs(prov, prov->nr_wqs);
+		kfi_prov_destroy_wqs(made, prov->nr_wqs);
 	return ret;
 }
 EXPORT_SYMBOL_GPL(kfabric_provider_register);
 
 void kfabric_provider_deregister(struct kfi_provider *prov)
 {
+	unsigned int n = prov->nr_wqs;
+
 	might_sleep();
 	mutex_lock(&kfi_prov_mutex);
 	list_del(&prov->node);
@@ -140,7 +146,8 @@ void kfabric_provider_deregister(struct kfi_provider *prov)
 	if (refcount_dec_and_test(&prov->ref))
 		complete(&prov->gone);
 	wait_for_completion(&prov->gone);
-	kfi_prov_destroy_wqs(prov, prov->nr_wqs);
+	while (n)
+		destroy_workqueue(*prov->wqs[--n].wq);
 }
 EXPORT_SYMBOL_GPL(kfabric_provider_deregister);
 

@@ -54,6 +54,8 @@
 /* struct kfi_provider.flags */
 #define KFI_PROV_EXPLICIT BIT(0) /* only when the hints name it */
 
+#define KFI_PROVIDER_WQS_MAX 4 /* of a provider */
+
 /**
  * struct kfi_provider_wq - a workqueue of a provider
  * @wq: out: the queue, which is there as long as the provider is registered
@@ -91,7 +93,7 @@ struct kfi_provider_wq {
  * @domain_ops: of the domains that kfi_plain_domain() opens
  * @wqs: what kfi_provider_register() makes first, and kfi_provider_deregister()
  *	destroys at the end, the last one first
- * @nr_wqs: how many
+ * @nr_wqs: how many, at most KFI_PROVIDER_WQS_MAX
  */
 struct kfi_provider {
 	const char *name;

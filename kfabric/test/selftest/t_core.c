@@ -311,6 +311,29 @@ static void st_core_strerror(struct st *st)
 	CHECK(st, fi_strerror(99999), "an unknown error has a text");
 }
 
+/* A provider's queues are its own as long as it is registered. */
+static void st_core_queues(struct st *st)
+{
+	static struct workqueue_struct *wq;
+	static const struct kfi_provider_wq wqs[] = { { &wq, "st_core", 0,
+							0 } };
+	struct kfi_provider prov = st_core_two;
+	struct workqueue_struct *first;
+
+	prov.wqs = wqs;
+	prov.nr_wqs = ARRAY_SIZE(wqs);
+	CHECK_EQ(st, kfi_provider_register(&prov), 0,
+		 "a provider with a workqueue registers");
+	first = wq;
+	CHECK_EQ(st, kfi_provider_register(&prov), -EEXIST,
+		 "it does not register twice");
+	CHECK(st, first && wq == first, "and has the same queue as before");
+	kfi_provider_deregister(&prov);
+	prov.nr_wqs = KFI_PROVIDER_WQS_MAX + 1;
+	CHECK_EQ(st, kfi_provider_register(&prov), -EINVAL,
+		 "more workqueues than there may be are refused");
+}
+
 /* Copies between a buffer and one place end where the buffer ends. */
 static void st_core_copy(struct st *st)
 {
@@ -372,5 +395,6 @@ void st_test_core(struct st *st)
 	}
 	st_core_strerror(st);
 	st_core_copy(st);
+	st_core_queues(st);
 	st_core_cycles(st);
 }
