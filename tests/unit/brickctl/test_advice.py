@@ -61,7 +61,7 @@ def value_of(word):
     that cannot be made either."""
     word = re.sub(r"0x%[^+]*", "0x0", word)
     word = re.sub(r"%[-0-9.*l]*[a-zA-Z1]?", "1", word)
-    return VALUES.get(word, word if re.search("[a-z0-9]", word) else "/nonexistent/it")
+    return VALUES.get(word, word if re.search("[a-z0-9]", word) else "/dev/null/it")
 
 
 def is_value(word):
