@@ -487,3 +487,28 @@ _Bool kfb_initiator_is_usable(const struct kfb_initiator *i)
 	}
 	return 1;
 }
+
+_Bool kfb_is_at_fault(int error)
+{
+	switch (error) {
+	case 0:
+	case -EAGAIN:
+	case -ECANCELED:
+	case -ECONNABORTED:
+	case -ECONNREFUSED:
+	case -ECONNRESET:
+	case -EHOSTDOWN:
+	case -EHOSTUNREACH:
+	case -ENETDOWN:
+	case -ENETUNREACH:
+	case -ENOBUFS:
+	case -ENOMEM:
+	case -ENOTCONN:
+	case -EPIPE:
+	case -ESHUTDOWN:
+	case -ETIMEDOUT:
+		return 0;
+	default:
+		return 1;
+	}
+}

@@ -588,6 +588,21 @@ static inline _Bool kfb_flush_mode_has_cache(__u32 flush_mode)
 
 /* ---- the data path; under the queue's lock alone ------------------------ */
 
+/* An operation that was at fault for so many ends of a connection is given up. */
+#define KFB_STRIKES_MAX 3
+
+/**
+ * kfb_is_at_fault - was a one-sided operation why its connection has ended?
+ * @error: a negative errno, of its completion or of its post
+ *
+ * It was not when the connection, the way to the brick or the brick itself went, or
+ * when memory was short: then it goes again as often as that comes back. What the
+ * brick or the fabric refuses ends every connection that it is posted on.
+ *
+ * Context: any; no lock is needed.
+ */
+_Bool kfb_is_at_fault(int error);
+
 /**
  * kfb_initiator_moved - a one-sided operation is over, and went well
  * @q: the queue

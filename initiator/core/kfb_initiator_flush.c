@@ -334,19 +334,14 @@ void kfb_initiator_flush_lost(struct kfb_initiator_queue *q)
 void kfb_initiator_lose(struct kfb_initiator *i, const struct kfb_dirty *writes,
 			__u32 why)
 {
-	const char *text = "nothing proves that they were placed";
 	struct kfb_initiator_flush *flush, *after;
 
 	kfb_losses_add(&i->losses, writes, why);
 	if (!kfb_losses_error(&i->losses))
 		return;
-	if (why & KFB_LOSS_BIRTH)
-		text = "their blocks have changed hands";
-	else if (why & KFB_LOSS_EPOCH)
-		text = "the brick lost its power or memory";
 	i->ops->say(i, KFB_SAY_WHY,
-		    "writes that were completed and not flushed are lost", text,
-		    0);
+		    "writes that were completed and not flushed are lost",
+		    kfb_losses_text(why), 0);
 	if (i->ops->writes_lost)
 		i->ops->writes_lost(i, writes);
 	/* Who waits for one write hears of it when that is whole. */

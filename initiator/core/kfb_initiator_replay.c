@@ -16,9 +16,6 @@
 /* Steps of kfb_retain_next() under the locks at one time. */
 #define KFB_REPLAY_STEPS 1024
 
-/* A copy that was at fault for so many ends of a connection is given up. */
-#define KFB_REPLAY_STRIKES_MAX 3
-
 /*
  * Post the next write of a copy. -ENOENT: there is none; -EINPROGRESS: it is not
  * known yet which; -ENXIO: it has no place any more; others: ops->write_copy's.
@@ -70,14 +67,13 @@ static void kfb_initiator_replay_give_up(struct kfb_initiator *i)
 }
 
 /* A write of a copy has failed: all begin anew, unless that was tried enough. */
-static void kfb_initiator_replay_failed(struct kfb_initiator *i,
-					_Bool is_at_fault)
+static void kfb_initiator_replay_failed(struct kfb_initiator *i, int error)
 {
 	struct kfb_initiator_retain *t = &i->retain;
 
 	t->has_failed = 1;
-	t->strikes += is_at_fault;
-	if (t->strikes >= KFB_REPLAY_STRIKES_MAX && i->replay_due)
+	t->strikes += kfb_is_at_fault(error);
+	if (t->strikes >= KFB_STRIKES_MAX && i->replay_due)
 		kfb_initiator_replay_give_up(i);
 	if (!t->in_flight)
 		i->ops->kick(i);
@@ -124,7 +120,7 @@ void kfb_initiator_replay_pump(struct kfb_initiator *i)
 		kfb_initiator_replay_give_up(i);
 		break;
 	default:
-		kfb_initiator_replay_failed(i, rc != -ENOTCONN);
+		kfb_initiator_replay_failed(i, rc);
 	}
 }
 
@@ -155,14 +151,14 @@ void kfb_initiator_replay(struct kfb_initiator *i)
 }
 
 void kfb_initiator_replayed(struct kfb_initiator_queue *q, __u32 slot,
-			    int error, _Bool is_at_fault)
+			    int error)
 {
 	struct kfb_initiator *i = q->initiator;
 	struct kfb_initiator_retain *t = &i->retain;
 
 	t->in_flight &= ~((__u32)1 << slot);
 	if (error) {
-		kfb_initiator_replay_failed(i, is_at_fault);
+		kfb_initiator_replay_failed(i, error);
 		return;
 	}
 	kfb_initiator_lock(q);

@@ -120,10 +120,9 @@ void kfb_initiator_replay_pump(struct kfb_initiator *i);
  * kfb_initiator_replayed - a write of a copy is over
  * @q: the queue
  * @slot: of ops->write_copy
- * @error: 0 or a negative errno
- * @is_at_fault: the write was why its connection ended
+ * @error: 0 or a negative errno, for kfb_is_at_fault()
  */
 void kfb_initiator_replayed(struct kfb_initiator_queue *q, __u32 slot,
-			    int error, _Bool is_at_fault);
+			    int error);
 
 #endif

@@ -44,13 +44,8 @@ int kfbl_flush_read_back(struct kfb_initiator_queue *core, __u32 place,
 int kfbl_flush_losses(struct kfbrick *k)
 {
 	const struct kfb_dirty *lost = &k->core.losses.ranges;
-	const char *why = "they were not flushed when the brick lost its power "
-			  "or its memory";
+	const char *why = kfb_losses_text(k->core.losses.why);
 
-	if (k->core.losses.why & KFB_LOSS_SUSPECT)
-		why = "the connection died before anything proved them placed";
-	if (k->core.losses.why & KFB_LOSS_BIRTH)
-		why = "the blocks have changed hands";
 	if (lost->all)
 		return kfbl_fail(k, -EIO,
 				 "flush at %s: completed writes are lost, no "

@@ -25,6 +25,7 @@
 #include <sys/queue.h>
 
 #include "blocks/kfb_blockmap.h"
+#include "blocks/kfb_map_try.h"
 #include "kfb_initiator_retain.h"
 #include "kfbrick.h"
 #include "kfb_path.h"
@@ -45,11 +46,6 @@
 /* The bounce buffer of the synchronous calls. */
 #define KFBL_BOUNCE_CHUNKS	4
 #define KFBL_BOUNCE_CHUNK_BYTES (512U << 10)
-
-/* An operation that was in flight when so many connections died is given up:
- * it may be what kills them.
- */
-#define KFBL_OP_LOSSES_MAX 3
 
 /* One fabric operation moves no more: others get their turn. */
 #define KFBL_PIECE_MAX_BYTES (8U << 20)
@@ -93,7 +89,7 @@ struct kfbl_ctx {
 	bool commits; /* PIECE: durable when it is acknowledged */
 	uint64_t copy; /* PIECE: of these bytes, or KFB_RETAIN_NONE */
 	struct kfbl_queue *q; /* REPLAY: where it is in flight, or NULL */
-	bool is_at_fault; /* REPLAY: for the end of its connection */
+	int error; /* REPLAY: how it ended, or with its connection */
 	struct kfb_window_mark mark; /* PIECE, REPLAY: in flight */
 	TAILQ_ENTRY(kfbl_ctx) link; /* PIECE: free, in flight, or to be again */
 };
@@ -211,14 +207,10 @@ struct kfbl_queue {
 struct kfbl_restore {
 	bool active;
 	struct kfb_initiator_call call; /* MAP; out while not done */
+	struct kfb_map_try map_try; /* of @at */
 	uint64_t until_ms; /* refusals that may pass are tried until then */
-	uint64_t pause_ms;
 	uint64_t pause_until_ms;
-	bool waits; /* at the brick, for what it moves */
 	struct kfbrick_mapping *at;
-	uint64_t id; /* of the new mapping, when its first page has come */
-	uint64_t cursor;
-	struct kfb_range rest;
 	struct kfb_handle *handles; /* of the new mapping */
 	uint32_t n_handles;
 	uint32_t cap_handles;
@@ -429,6 +421,16 @@ int kfbl_wait_live(struct kfbrick *k);
  * Return: true when anything happened.
  */
 bool kfbl_progress(struct kfbrick *k);
+
+/**
+ * kfbl_completion_error - what an operation has failed with
+ * @entry: of the completion queue
+ * @is_rdma: libfabric's verbs has filled it in
+ *
+ * Return: a negative errno; -EACCES: the brick refused the key of a mapping.
+ */
+int kfbl_completion_error(const struct fi_cq_err_entry *entry, bool is_rdma);
+
 /* Sleep until the fabric has news or a time comes (KFB_TIME_NEVER: none);
  * false: there is news already, or nothing to wait for.
  */

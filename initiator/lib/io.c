@@ -379,8 +379,7 @@ void kfbl_io_lost(struct kfbrick *k, struct kfbl_queue *q)
 	for (i = 0; i < k->n_ops; i++) {
 		struct kfbl_op *op = &k->ops[i];
 
-		if (op->died && ++op->losses == KFBL_OP_LOSSES_MAX &&
-		    !op->error)
+		if (op->died && ++op->losses == KFB_STRIKES_MAX && !op->error)
 			op->error = -ECONNABORTED;
 		op->died = false;
 	}

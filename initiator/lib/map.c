@@ -9,10 +9,6 @@
 #include "internal.h"
 #include "kfb_err.h"
 
-/* Between two tries of a MAP that the brick answers with EAGAIN. */
-#define RETRY_MIN_MS 10
-#define RETRY_MAX_MS 500
-
 #define MAP_ENTRIES_MIN 64
 
 int kfbl_map_room(struct kfbrick *k, uint32_t n)
@@ -64,16 +60,15 @@ int kfbl_keep_handles(struct kfbrick_mapping *mapping,
 	return 0;
 }
 
-/* One page of handles is checked and kept. @rest shrinks by what it covers. */
+/* One page of handles is checked and kept. */
 static int take_page(struct kfbrick *k, struct kfbrick_mapping *mapping,
-		     struct kfb_range *rest, bool writable)
+		     struct kfb_map_try *map_try)
 {
 	const struct kfb_map_reply *reply = &k->call_reply.u.map;
-	int rc;
+	int rc = kfb_map_try_took(map_try, reply);
 
-	if (!mapping->id)
-		mapping->id = reply->mapping_id;
-	if (kfb_blockmap_take_page(reply, mapping->id, rest))
+	mapping->id = map_try->mapping_id;
+	if (rc)
 		return kfbl_fail(k, -EPROTO,
 				 "map " KFBL_BLOCKS
 				 " at %s: the brick returned "
@@ -85,37 +80,36 @@ static int take_page(struct kfbrick *k, struct kfbrick_mapping *mapping,
 				       reply->n_handles);
 	if (!rc)
 		rc = kfb_blockmap_add(&k->map, reply->handles, reply->n_handles,
-				      mapping->id, writable);
+				      mapping->id,
+				      mapping->flags & KFBRICK_MAP_RW);
 	if (rc)
 		return kfbl_fail(k, rc, "map: no memory for handles");
 	return 0;
 }
 
 /* A MAP is sent again while it is refused for now and time is left. */
-static int first_page(struct kfbrick *k, const struct kfb_request *req,
-		      struct kfb_outcome *outcome)
+static int ask_page(struct kfbrick *k, struct kfb_map_try *map_try,
+		    struct kfb_outcome *outcome)
 {
-	uint64_t until_ms = kfbl_now_ms() + k->timeout_ms;
-	uint64_t pause_ms = RETRY_MIN_MS;
+	struct kfb_request req = { 0 };
 	uint64_t now_ms, again_ms;
+	uint32_t pause_ms;
 	int rc;
 
 	for (;;) {
-		rc = kfbl_call(k, req, outcome);
-		now_ms = kfbl_now_ms();
-		if (rc || outcome->error != -EAGAIN ||
-		    req->u.map.flags & KFB_MAP_NOWAIT || now_ms >= until_ms)
+		kfb_map_try_ask(map_try, &req);
+		rc = kfbl_call(k, &req, outcome);
+		if (rc || !outcome->error)
 			return rc;
-		if (pause_ms > until_ms - now_ms)
-			pause_ms = until_ms - now_ms;
+		now_ms = kfbl_now_ms();
+		pause_ms = kfb_map_try_refused(map_try, outcome->error, now_ms);
+		if (!pause_ms)
+			return 0;
 		again_ms = now_ms + pause_ms;
 		while (!kfbl_is_over(k) && kfbl_now_ms() < again_ms) {
 			if (!kfbl_progress(k))
 				kfbl_wait(k, again_ms);
 		}
-		pause_ms *= 2;
-		if (pause_ms > RETRY_MAX_MS)
-			pause_ms = RETRY_MAX_MS;
 	}
 }
 
@@ -166,32 +160,29 @@ static bool is_mapped_here(const struct kfbrick *k,
 
 /* @session_id: of the session that has answered; 0: none has. */
 static int map_pages(struct kfbrick *k, struct kfbrick_mapping *mapping,
-		     unsigned int flags, uint64_t *session_id)
+		     uint64_t *session_id)
 {
-	struct kfb_request req = { .op = KFB_OP_MAP };
-	struct kfb_range rest = mapping->range;
+	struct kfb_map_try map_try;
 	struct kfb_outcome outcome;
 	int rc;
 
-	req.u.map.range = mapping->range;
-	req.u.map.flags = flags;
+	kfb_map_try_begin(&map_try, &mapping->range, mapping->flags, false,
+			  mapping->flags & KFB_MAP_NOWAIT
+				  ? 0
+				  : kfbl_now_ms() + k->timeout_ms);
 	*session_id = 0;
 	do {
-		rc = mapping->id ? kfbl_call(k, &req, &outcome)
-				 : first_page(k, &req, &outcome);
+		rc = ask_page(k, &map_try, &outcome);
 		if (!rc && outcome.error)
 			rc = kfbl_refused(k, &outcome, "map " KFBL_BLOCKS,
 					  KFBL_RANGE(mapping->range));
 		if (!rc && !*session_id)
 			*session_id = k->core.client.session_id;
 		if (!rc)
-			rc = take_page(k, mapping, &rest,
-				       flags & KFBRICK_MAP_RW);
+			rc = take_page(k, mapping, &map_try);
 		if (rc)
 			return rc;
-		req.u.map.mapping_id = mapping->id;
-		req.u.map.cursor = k->call_reply.u.map.cursor;
-	} while (rest.n_blocks);
+	} while (map_try.rest.n_blocks);
 	return 0;
 }
 
@@ -203,7 +194,7 @@ static int map_all(struct kfbrick *k, struct kfbrick_mapping *mapping)
 	int rc;
 
 	for (;;) {
-		rc = map_pages(k, mapping, mapping->flags, &session_id);
+		rc = map_pages(k, mapping, &session_id);
 		if (!session_id || kfbl_is_over(k))
 			return rc;
 		if (session_id == k->core.client.session_id)

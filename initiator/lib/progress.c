@@ -27,8 +27,18 @@
 /* How often a busy connection looks after deadlines and its lease. */
 #define TICK_MS 20
 
-/* IBV_WC_REM_ACCESS_ERR: the brick's NIC refused key or range. */
-#define VERBS_REMOTE_ACCESS_ERROR 10
+/*
+ * What libfabric's verbs has as a provider's error: enum ibv_wc_status. It calls each
+ * of them EIO but for those of a queue that is flushed.
+ */
+enum {
+	VERBS_REMOTE_ACCESS_ERROR =
+		10, /* the brick's NIC refused key or range */
+	VERBS_RETRIES_EXCEEDED = 12, /* nothing of the brick's answers */
+	VERBS_NO_RECEIVE =
+		13, /* the brick's NIC had no buffer, again and again */
+	VERBS_RESPONSE_TIMEOUT = 20,
+};
 
 static void take_completion(struct kfbrick *k, struct kfbl_queue *q,
 			    const struct fi_cq_msg_entry *entry)
@@ -73,12 +83,30 @@ static bool is_of_data(const struct kfbl_ctx *ctx)
 	       (ctx->kind == KFBL_CTX_PIECE || ctx->kind == KFBL_CTX_REPLAY);
 }
 
+int kfbl_completion_error(const struct fi_cq_err_entry *entry, bool is_rdma)
+{
+	if (entry->err == FI_ENOKEY)
+		return -EACCES;
+	switch (is_rdma ? entry->prov_errno : 0) {
+	case VERBS_REMOTE_ACCESS_ERROR:
+		return -EACCES;
+	case VERBS_RETRIES_EXCEEDED:
+	case VERBS_RESPONSE_TIMEOUT:
+		return -ETIMEDOUT;
+	case VERBS_NO_RECEIVE:
+		return -ENOBUFS;
+	default:
+		return -entry->err;
+	}
+}
+
 /* The first error of the queue: nothing after it is worth reading. */
 static void completion_failed(struct kfbrick *k, struct kfbl_queue *q)
 {
 	struct fi_cq_err_entry entry = { 0 };
 	struct kfbl_ctx *ctx;
 	char text[128] = "";
+	int error;
 
 	if (fi_cq_readerr(q->link.cq, &entry, 0) < 0) {
 		kfb_initiator_lost(&q->core, -ECONNRESET,
@@ -88,14 +116,13 @@ static void completion_failed(struct kfbrick *k, struct kfbl_queue *q)
 	fi_cq_strerror(q->link.cq, entry.prov_errno, entry.err_data, text,
 		       sizeof(text));
 	ctx = entry.op_context;
-	if (is_of_data(ctx) &&
-	    (entry.err == FI_EACCES || entry.err == FI_ENOKEY ||
-	     (k->url.scheme->is_rdma &&
-	      entry.prov_errno == VERBS_REMOTE_ACCESS_ERROR))) {
+	error = kfbl_completion_error(&entry, k->url.scheme->is_rdma);
+	if (is_of_data(ctx))
+		ctx->error = error;
+	if (is_of_data(ctx) && error == -EACCES) {
 		/* The brick took the handle back, or never gave it. */
 		if (ctx->kind == KFBL_CTX_PIECE)
 			kfbl_piece_done(k, q, ctx, -EACCES);
-		ctx->is_at_fault = true;
 		kfb_initiator_lost(&q->core, -EACCES,
 				   "the brick refused the key of a mapping",
 				   "");
@@ -107,8 +134,6 @@ static void completion_failed(struct kfbrick *k, struct kfbl_queue *q)
 				   "the brick closed the connection", "");
 		return;
 	}
-	if (is_of_data(ctx))
-		ctx->is_at_fault = true;
 	kfb_initiator_lost(&q->core, -ECONNRESET, "an operation failed",
 			   *text ? text : fi_strerror(entry.err));
 }

@@ -3,19 +3,16 @@
  * Mappings in a new session: each is made again, and lives on only when none
  * of its blocks has changed hands.
  *
- * One MAP is out at a time. Refusals that may pass (the brick still has the
- * old session's mapping, or waits for others to come back) are tried again;
- * any other refusal, or another birth, is the end of that mapping: what is
- * posted to it fails, and what was written to it and not flushed is lost.
+ * One MAP is out at a time. Refusals that may pass are tried again, as
+ * blocks/kfb_map_try.h has them; any other refusal, or another birth, is the end of
+ * that mapping: what is posted to it fails, and what was written to it and not
+ * flushed is lost.
  */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "internal.h"
-
-#define PAUSE_MIN_MS 10
-#define PAUSE_MAX_MS 500
 
 static void next_mapping(struct kfbrick *k, struct kfbrick_mapping *mapping)
 {
@@ -25,14 +22,12 @@ static void next_mapping(struct kfbrick *k, struct kfbrick_mapping *mapping)
 	while (mapping && mapping->error)
 		mapping = LIST_NEXT(mapping, link);
 	r->at = mapping;
-	r->id = 0;
-	r->cursor = 0;
 	r->n_handles = 0;
-	r->pause_ms = PAUSE_MIN_MS;
 	r->pause_until_ms = 0;
-	r->waits = false;
 	if (mapping)
-		r->rest = mapping->range;
+		kfb_map_try_begin(&r->map_try, &mapping->range,
+				  mapping->flags | KFB_MAP_NOWAIT, true,
+				  r->until_ms);
 }
 
 void kfbl_restore_start(struct kfbrick *k)
@@ -72,14 +67,18 @@ static void mapping_dies(struct kfbrick *k, struct kfbrick_mapping *mapping,
 	kfb_initiator_lose(&k->core, &lost, why);
 }
 
-static void give_up(struct kfbrick *k, int error, uint32_t why)
+/* The mapping that is being made again dies: @error is what its MAP came to. */
+static void give_up(struct kfbrick *k, int error)
 {
 	struct kfbrick_mapping *mapping = k->restore.at;
+	bool is_stale = kfb_map_is_stale(error);
 
-	if (k->restore.id)
+	if (k->restore.map_try.mapping_id)
 		/* What was mapped anew is not wanted. */
-		kfb_initiator_unmap_late(&k->core, k->restore.id);
-	mapping_dies(k, mapping, error, why);
+		kfb_initiator_unmap_late(&k->core,
+					 k->restore.map_try.mapping_id);
+	mapping_dies(k, mapping, is_stale ? -ESTALE : error,
+		     is_stale ? KFB_LOSS_BIRTH : KFB_LOSS_REFUSED);
 	next_mapping(k, LIST_NEXT(mapping, link));
 }
 
@@ -116,8 +115,8 @@ static int take_over(struct kfbrick *k, struct kfbrick_mapping *mapping)
 		mapping->n_handles = n_old;
 		return -ENOMEM;
 	}
-	mapping->id = r->id;
-	return kfb_blockmap_add(&k->map, r->handles, r->n_handles, r->id,
+	mapping->id = r->map_try.mapping_id;
+	return kfb_blockmap_add(&k->map, r->handles, r->n_handles, mapping->id,
 				mapping->flags & KFBRICK_MAP_RW);
 }
 
@@ -130,7 +129,7 @@ static void complete_restore(struct kfbrick *k)
 	int rc;
 
 	if (!old) {
-		give_up(k, -ENOMEM, KFB_LOSS_SUSPECT);
+		give_up(k, -ENOMEM);
 		return;
 	}
 	for (i = 0; i < mapping->n_handles; i++) {
@@ -140,11 +139,11 @@ static void complete_restore(struct kfbrick *k)
 	}
 	if (!kfb_births_same(old, (uint32_t)mapping->n_handles, r->handles,
 			     r->n_handles)) {
-		give_up(k, -ESTALE, KFB_LOSS_BIRTH);
+		give_up(k, -ESTALE);
 	} else {
 		rc = take_over(k, mapping);
 		if (rc)
-			give_up(k, rc, KFB_LOSS_SUSPECT);
+			give_up(k, rc);
 		else
 			next_mapping(k, LIST_NEXT(mapping, link));
 	}
@@ -156,20 +155,17 @@ static void took_page(struct kfbrick *k)
 	const struct kfb_map_reply *reply = &k->core.reply.u.map;
 	struct kfbl_restore *r = &k->restore;
 
-	if (!r->id)
-		r->id = reply->mapping_id;
-	if (kfb_blockmap_take_page(reply, r->id, &r->rest)) {
+	if (kfb_map_try_took(&r->map_try, reply)) {
 		kfb_initiator_lost(
 			&k->queues[0].core, -EPROTO,
 			"the brick returned handles for something else", "");
 		return;
 	}
 	if (keep_page(r, reply)) {
-		give_up(k, -ENOMEM, KFB_LOSS_SUSPECT);
+		give_up(k, -ENOMEM);
 		return;
 	}
-	r->cursor = reply->cursor;
-	if (!r->rest.n_blocks)
+	if (!r->map_try.rest.n_blocks)
 		complete_restore(k);
 }
 
@@ -178,40 +174,25 @@ void kfbl_restore_answer(struct kfbrick *k)
 	const struct kfb_outcome *outcome = &k->restore.call.outcome;
 	struct kfbl_restore *r = &k->restore;
 	uint64_t now_ms = kfbl_now_ms();
-	/*
-	 * The brick may not have noticed the loss yet, or waits for others, who
-	 * may give back what there is too little of.
-	 */
-	bool may_pass = outcome->error == -EBUSY || outcome->error == -EAGAIN ||
-			outcome->error == -ENOSPC ||
-			outcome->error == -ETIMEDOUT ||
-			outcome->error == -ESHUTDOWN;
+	uint32_t pause_ms;
 
 	/* What was lost with its session is asked for anew in the next. */
 	if (!r->active || !r->at || outcome->kind == KFB_OUTCOME_LOST)
 		return;
 	if (!outcome->error) {
 		took_page(k);
-	} else if (may_pass && now_ms < r->until_ms) {
-		/*
-		 * What a brick with a slow tier moves for one try may be moved
-		 * away before the next: only who waits is sure to get it.
-		 */
-		r->waits |= outcome->error == -EAGAIN;
-		r->pause_until_ms = now_ms + r->pause_ms;
-		r->pause_ms *= 2;
-		if (r->pause_ms > PAUSE_MAX_MS)
-			r->pause_ms = PAUSE_MAX_MS;
-	} else {
-		give_up(k, outcome->error == -ENOENT ? -ESTALE : outcome->error,
-			KFB_LOSS_BIRTH);
+		return;
 	}
+	pause_ms = kfb_map_try_refused(&r->map_try, outcome->error, now_ms);
+	if (pause_ms)
+		r->pause_until_ms = now_ms + pause_ms;
+	else
+		give_up(k, outcome->error);
 }
 
 bool kfbl_restore_run(struct kfbrick *k)
 {
 	struct kfbl_restore *r = &k->restore;
-	struct kfb_request *req = &r->call.req;
 
 	if (!r->active || !r->call.is_done ||
 	    kfb_client_state(&k->core.client) != KFB_CLIENT_MAPPING ||
@@ -224,11 +205,7 @@ bool kfbl_restore_run(struct kfbrick *k)
 	if (kfbl_now_ms() < r->pause_until_ms)
 		return false;
 	memset(&r->call, 0, sizeof(r->call));
-	req->op = KFB_OP_MAP;
-	req->u.map.range = r->at->range;
-	req->u.map.flags = r->at->flags | (r->waits ? 0 : KFB_MAP_NOWAIT);
-	req->u.map.mapping_id = r->id;
-	req->u.map.cursor = r->cursor;
+	kfb_map_try_ask(&r->map_try, &r->call.req);
 	r->call.in_mapping = true;
 	r->call.in_session = k->core.session_id;
 	kfb_initiator_call(&k->core, &r->call);

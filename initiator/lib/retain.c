@@ -126,7 +126,7 @@ int kfbl_retain_write_copy(struct kfb_initiator_queue *core, __u32 slot,
 	rma.len = iov.iov_len;
 	ctx->kind = KFBL_CTX_REPLAY;
 	ctx->index = (uint16_t)slot;
-	ctx->is_at_fault = false;
+	ctx->error = -ECONNRESET;
 	if (!q->link.ep)
 		return -ENOTCONN;
 	rc = fi_writemsg(q->link.ep, &msg, kfbl_write_flags(k));
@@ -150,7 +150,7 @@ void kfbl_retain_written(struct kfbrick *k, struct kfbl_ctx *ctx)
 	ctx->q = NULL;
 	k->moved_bytes += ctx->len;
 	kfb_initiator_moved(&q->core, ctx->len, &ctx->mark, kfbl_now_ms());
-	kfb_initiator_replayed(&q->core, ctx->index, 0, false);
+	kfb_initiator_replayed(&q->core, ctx->index, 0);
 }
 
 void kfbl_retain_lost(struct kfbrick *k, struct kfbl_queue *q)
@@ -163,7 +163,6 @@ void kfbl_retain_lost(struct kfbrick *k, struct kfbl_queue *q)
 		if (ctx->q != q)
 			continue;
 		ctx->q = NULL;
-		kfb_initiator_replayed(&q->core, slot, -ECONNRESET,
-				       ctx->is_at_fault);
+		kfb_initiator_replayed(&q->core, slot, ctx->error);
 	}
 }

@@ -57,8 +57,7 @@ static int describe_failure(struct kfbrick *k, int error, const char *what,
 		return kfbl_fail(k, error,
 				 "%s " KFBL_BYTES " at %s: %d connections died "
 				 "with it in flight: it may be what kills them",
-				 what, va, len, k->url.text,
-				 KFBL_OP_LOSSES_MAX);
+				 what, va, len, k->url.text, KFB_STRIKES_MAX);
 	if (kfbl_is_over(k))
 		return kfbl_fail(k, error,
 				 "%s " KFBL_BYTES

@@ -28,6 +28,17 @@ void kfb_losses_reset(struct kfb_losses *losses)
 	losses->why = 0;
 }
 
+const char *kfb_losses_text(__u32 why)
+{
+	if (why & KFB_LOSS_BIRTH)
+		return "their blocks have changed hands";
+	if (why & KFB_LOSS_REFUSED)
+		return "their blocks cannot be mapped again";
+	if (why & KFB_LOSS_EPOCH)
+		return "the brick lost its power or memory before they were flushed";
+	return "nothing proves that they were placed";
+}
+
 /* Step over the blocks that the handles at two places share. */
 static _Bool kfb_births_step(const struct kfb_handle *handle, __u64 n,
 			     __u64 *done)

@@ -51,6 +51,7 @@ enum kfb_fate kfb_fate_of(const struct kfb_fate_facts *facts);
 #define KFB_LOSS_SUSPECT (1U << 0) /* never proven to be placed */
 #define KFB_LOSS_EPOCH	 (1U << 1) /* the brick lost unflushed writes */
 #define KFB_LOSS_BIRTH	 (1U << 2) /* the block is another's now */
+#define KFB_LOSS_REFUSED (1U << 3) /* the block may not be mapped again */
 
 /**
  * struct kfb_losses - completed writes that may be lost
@@ -70,6 +71,14 @@ struct kfb_losses {
  */
 void kfb_losses_add(struct kfb_losses *losses, const struct kfb_dirty *ranges,
 		    __u32 why);
+
+/**
+ * kfb_losses_text - why completed writes are lost
+ * @why: KFB_LOSS_*, at least one of them
+ *
+ * Return: words that go on a sentence on such writes.
+ */
+const char *kfb_losses_text(__u32 why);
 
 /* What every flush must return: 0 when nothing is lost, else -EIO. */
 static inline int kfb_losses_error(const struct kfb_losses *losses)

@@ -351,7 +351,7 @@ int kfbk_cache_map(struct kfbk_device *dev, u64 block)
 	} while (ret && kfbk_trial_may_pass(dev, &t, ret));
 	if (ret == -ENOENT && dev->blocks[block].may_be_gone)
 		return ret;
-	if (ret == -ESTALE || ret == -ENOENT) {
+	if (kfb_map_is_stale(ret)) {
 		kfbk_changed_hands(dev);
 		return ret;
 	}

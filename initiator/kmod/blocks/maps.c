@@ -19,9 +19,6 @@
 #include "mappings.h"
 #include "../device/trace.h"
 
-/* Between tries of a MAP that the brick refuses for now. */
-#define PAUSE_MIN_MS 10
-#define PAUSE_MAX_MS 500
 /* Between tries of an UNMAP, and looks whether the session is there again. */
 #define PAUSE_MS 50
 
@@ -98,14 +95,14 @@ u64 kfbk_run_end(const struct kfbk_device *dev, u64 first, u64 end)
  * struct mapping - a MAP under way
  * @dev: of the device
  * @call: of its next page
- * @rest: what has not come yet
+ * @map_try: its pages, and until when refusals are tried again
  * @session_id: where its first page came
  * @first: number of the next block
  */
 struct mapping {
 	struct kfbk_device *dev;
 	struct kfbk_call call;
-	struct kfb_range rest;
+	struct kfb_map_try map_try;
 	u64 session_id;
 	u64 first;
 };
@@ -142,13 +139,12 @@ static int kfbk_take_handles(struct mapping *m,
 static int kfbk_take_page(struct mapping *m)
 {
 	const struct kfb_map_reply *reply = &m->call.core.reply->u.map;
-	struct kfb_map *asked = &m->call.core.req.u.map;
 	struct kfbk_device *dev = m->dev;
 	int ret;
 
-	if (kfb_blockmap_take_page(
-		    reply, asked->mapping_id ?: reply->mapping_id, &m->rest))
-		return -EPROTO;
+	ret = kfb_map_try_took(&m->map_try, reply);
+	if (ret)
+		return ret;
 	kfbk_lock(dev);
 	if (!m->session_id)
 		m->session_id = m->call.core.session_id;
@@ -156,8 +152,6 @@ static int kfbk_take_page(struct mapping *m)
 		      ? kfbk_take_handles(m, reply)
 		      : -ECONNRESET;
 	kfbk_unlock(dev);
-	asked->mapping_id = reply->mapping_id;
-	asked->cursor = reply->cursor;
 	return ret;
 }
 
@@ -179,47 +173,32 @@ static int kfbk_publish_mapping(struct mapping *m, u64 first, u64 n)
 	return ret;
 }
 
-/* Another try may go better: the brick waits for others, or has not noticed. */
-static bool kfbk_map_may_pass(const struct kfbk_device *dev, int error,
-			      bool in_mapping)
-{
-	if (READ_ONCE(dev->core.is_over))
-		return false;
-	/* Who maps on demand has to give back meanwhile, and tries by itself. */
-	if (error == -EAGAIN)
-		return in_mapping || !dev->cache.cap;
-	/*
-	 * When memory is short the brick asks others to give some back. What is
-	 * granted after all is given back: see kfb_initiator.h.
-	 */
-	return in_mapping &&
-	       (error == -EBUSY || error == -ESHUTDOWN || error == -ENOSPC ||
-		error == -ENOMEM || error == -ETIMEDOUT);
-}
-
-/* Ask for the next page, again until @until_ms if another try may go better. */
-static int kfbk_ask_mapping(struct mapping *m, u64 until_ms)
+/*
+ * Ask for the next page, again if another try may go better. What is granted after
+ * all to a try that was not answered in time is given back: see kfb_initiator.h.
+ */
+static int kfbk_ask_mapping(struct mapping *m)
 {
 	static const char no_answer[] = "the brick does not answer to MAP";
-	u64 pause_ms = PAUSE_MIN_MS;
+	u32 pause_ms;
 	int ret;
 
 	for (;;) {
+		kfb_map_try_ask(&m->map_try, &m->call.core.req);
 		ret = kfbk_call(m->dev, &m->call);
 		if (ret == -ETIMEDOUT)
 			kfbk_info_limited(m->dev, "%s\n", no_answer);
-		if (!kfbk_map_may_pass(m->dev, ret, m->call.core.in_mapping) ||
-		    kfbk_now_ms() >= until_ms)
+		if (!ret || READ_ONCE(m->dev->core.is_over))
+			return ret;
+		pause_ms = kfb_map_try_refused(&m->map_try, ret, kfbk_now_ms());
+		if (!pause_ms)
 			return ret;
 		/* What it waits for from now on. */
 		if (m->call.core.in_mapping)
 			kfbk_say(m->dev, "%s",
 				 ret == -ETIMEDOUT ? no_answer
 						   : kfbk_map_why(ret));
-		if (ret == -EAGAIN)
-			m->call.core.req.u.map.flags &= ~KFB_MAP_NOWAIT;
 		msleep(pause_ms);
-		pause_ms = min_t(u64, 2 * pause_ms, PAUSE_MAX_MS);
 	}
 }
 
@@ -241,8 +220,7 @@ static void kfbk_undo_mapping(struct mapping *m)
 {
 	struct kfbk_call call = {
 		.core.req = { .op = KFB_OP_UNMAP,
-			      .u.unmap.mapping_id =
-				      m->call.core.req.u.map.mapping_id },
+			      .u.unmap.mapping_id = m->map_try.mapping_id },
 		.core.in_mapping = m->call.core.in_mapping,
 		.core.in_session = m->call.core.in_session,
 	};
@@ -256,33 +234,36 @@ int kfbk_map_run(struct kfbk_device *dev, u64 first, u64 n, bool in_mapping)
 {
 	struct mapping m = {
 		.dev = dev,
-		.call = { .core.req = { .op = KFB_OP_MAP },
-			  .core.in_mapping = in_mapping,
+		.call = { .core.in_mapping = in_mapping,
 			  .core.in_session = in_mapping ? dev->restoring_id : 0,
 			  .core.reply = &dev->replies[in_mapping] },
-		.rest = { .va = kfbk_block_va(dev, first), .n_blocks = n },
 		.first = first,
 	};
+	const struct kfb_range range = { .va = kfbk_block_va(dev, first),
+					 .n_blocks = n };
 	u64 until_ms = kfbk_map_deadline_ms(dev, in_mapping);
+	u32 flags = kfb_disk_map_flags(kfbk_options_use(&dev->options));
 	int ret;
 
-	m.call.core.req.u.map.range = m.rest;
 	/*
 	 * Where memory is short only who waits gets what is moved there for it.
 	 * Restoring a whole disk mostly needs nothing moved: its first try does
 	 * not wait.
 	 */
-	m.call.core.req.u.map.flags =
-		(in_mapping && !dev->cache.cap ? KFB_MAP_NOWAIT : 0) |
-		kfb_disk_map_flags(kfbk_options_use(&dev->options));
+	if (in_mapping && !dev->cache.cap)
+		flags |= KFB_MAP_NOWAIT;
+	/* Who maps on demand has to give back meanwhile, and tries by itself. */
+	if (!in_mapping && dev->cache.cap)
+		until_ms = 0;
+	kfb_map_try_begin(&m.map_try, &range, flags, in_mapping, until_ms);
 	do {
-		ret = kfbk_ask_mapping(&m, until_ms);
+		ret = kfbk_ask_mapping(&m);
 		ret = ret ?: kfbk_take_page(&m);
-		if (ret && m.call.core.req.u.map.mapping_id)
+		if (ret && m.map_try.mapping_id)
 			kfbk_undo_mapping(&m);
 		if (ret)
 			return ret;
-	} while (m.rest.n_blocks);
+	} while (m.map_try.rest.n_blocks);
 	return kfbk_publish_mapping(&m, first, n);
 }
 

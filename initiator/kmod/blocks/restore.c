@@ -57,23 +57,19 @@ void kfbk_restore(struct work_struct *work)
 	dev->restoring_id = session_id;
 	kfbk_unlock(dev);
 	ret = kfbk_restore_blocks(dev);
-	switch (ret) {
-	case 0:
+	if (!ret) {
 		kfbk_lock(dev);
 		if (session_id == dev->core.client.session_id)
 			kfb_client_mapped(&dev->core.client);
 		kfbk_unlock(dev);
 		kfbk_kick(dev);
-		break;
-	case -ECONNRESET:
-		/* The session was lost again: the next one asks for this. */
-		break;
-	case -ESTALE:
-	case -ENOENT:
+	} else if (kfb_map_is_stale(ret)) {
 		kfbk_changed_hands(dev);
-		break;
-	default:
-		/* As if the brick had not come back: it may map them later. */
+	} else if (ret != -ECONNRESET) {
+		/*
+		 * As if the brick had not come back: it may map them later. When
+		 * the session was lost again the next one asks for this.
+		 */
 		kfbk_say(dev, "blocks cannot be mapped again: %s",
 			 kfbk_map_why(ret) ?: fi_strerror(ret));
 		kfbk_lock(dev);
@@ -83,7 +79,6 @@ void kfbk_restore(struct work_struct *work)
 		}
 		kfbk_unlock(dev);
 		kfbk_kick(dev);
-		break;
 	}
 	memalloc_noio_restore(noio);
 }

@@ -59,6 +59,7 @@
 #include <kfabric/fi_rma.h>
 
 #include "blocks/kfb_blockmap.h"
+#include "blocks/kfb_map_try.h"
 #include "blocks/kfb_disk.h"
 #include "blocks/kfb_mapcache.h"
 #include "data/kfb_retain.h"
@@ -69,9 +70,6 @@
 
 /* Requests of blk-mq that are under way at one time. */
 #define KFBK_DEPTH 128
-
-/* A request that was at fault for so many ends of a connection is given up. */
-#define KFBK_STRIKES_MAX 3
 
 /* Segments of one request, a block's pages; the provider may have fewer. */
 #define KFBK_SEGMENTS_MAX 512

@@ -66,30 +66,18 @@ static void kfbk_rq_complete(struct request *rq)
 
 /* ---- completions ------------------------------------------------------ */
 
-bool kfbk_is_at_fault(const struct fi_cq_err_entry *entry)
-{
-	switch (entry->err) {
-	case FI_EACCES:
-	case FI_EREMOTEIO:
-	case FI_EIO:
-		return true;
-	default:
-		return false;
-	}
-}
-
 static void kfbk_data_fail(struct kfbk_rq *krq, const struct kfbk_ctx *ctx,
 			   const struct fi_cq_err_entry *entry)
 {
 	struct request *rq = blk_mq_rq_from_pdu(krq);
 
-	if (kfbk_is_at_fault(entry))
+	if (kfb_is_at_fault(-entry->err))
 		krq->strikes++;
 	/* A readback is, or will be, behind the write, and tells the end. */
 	if (krq->chained && ctx->kind == KFBK_CTX_DATA)
 		return;
 	kfbk_rq_interrupted(krq);
-	if (krq->strikes >= KFBK_STRIKES_MAX)
+	if (krq->strikes >= KFB_STRIKES_MAX)
 		kfbk_rq_end(rq, BLK_STS_MEDIUM);
 	else
 		kfbk_rq_again(rq);

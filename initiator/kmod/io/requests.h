@@ -124,8 +124,6 @@ static inline bool kfbk_flush_holds(const struct kfbk_device *dev, u64 since)
 /* data.c */
 extern const struct blk_mq_ops kfbk_mq_ops;
 size_t kfbk_rq_bytes(const struct kfbk_device *dev);
-/* Was an operation why its connection ended, and not the network? */
-bool kfbk_is_at_fault(const struct fi_cq_err_entry *entry);
 void kfbk_data_done(struct kfbk_queue *q, struct kfbk_ctx *ctx,
 		    const struct fi_cq_err_entry *entry);
 /* Post readbacks that had no room. Context: dev->lock is held. */

@@ -61,8 +61,7 @@ static void kfbk_core_completed(struct kfbk_queue *q,
 	bool is_news;
 
 	if (ctx->kind == KFBK_CTX_REPLAY) {
-		kfb_initiator_replayed(&q->core, ctx->index, -entry->err,
-				       entry->err && kfbk_is_at_fault(entry));
+		kfb_initiator_replayed(&q->core, ctx->index, -entry->err);
 	} else if (entry->err) {
 		return;
 	} else if (ctx->kind == KFBK_CTX_RECV) {

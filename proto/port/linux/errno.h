@@ -18,6 +18,7 @@
 #define ENODEV		19
 #define EINVAL		22
 #define ENOSPC		28
+#define EPIPE		32
 #define EDOM		33
 #define ERANGE		34
 #define EBADE		52
@@ -28,8 +29,11 @@
 #define EMSGSIZE	90
 #define EPROTONOSUPPORT 93
 #define EOPNOTSUPP	95
+#define ENETDOWN	100
 #define ENETUNREACH	101
+#define ECONNABORTED	103
 #define ECONNRESET	104
+#define ENOBUFS		105
 #define EISCONN		106
 #define ENOTCONN	107
 #define ESHUTDOWN	108
@@ -41,6 +45,7 @@
 #define EINPROGRESS	115
 #define ESTALE		116
 #define EDQUOT		122
+#define ECANCELED	125
 #define EKEYREVOKED	128
 #define EKEYREJECTED	129
 

@@ -7,6 +7,7 @@ CORE = "initiator/core"
 UNIT = "tests/unit/initiator/test-"
 INITIATOR = UNIT + "core-initiator"
 REPLAY = UNIT + "core-copies"
+MAP_TRY = UNIT + "core-map_try"
 BLOCK = UNIT + "core-block"
 KEPT = UNIT + "lib-retain"
 COPY = UNIT + "core-retain"
@@ -273,13 +274,28 @@ CLIENT_MUTANTS = {
         "replay", "kfb_initiator_replay.c", "if (!kfb_initiator_is_usable(i))", "if (0)",
         REPLAY, folder=CORE),
     "copy-that-cannot-go-is-tried-for-ever": Mutant(
-        "replay", "kfb_initiator_replay.c", "rc != -ENOTCONN);", "0);",
+        "replay", "kfb_initiator_replay.c", "kfb_initiator_replay_failed(i, rc);",
+        "kfb_initiator_replay_failed(i, 0);",
         REPLAY, folder=CORE),
     "copies-go-while-some-are-under-way": Mutant(
         "replay", "kfb_initiator_replay.c", "\tif (t->in_flight)\n\t\treturn;\n", "",
         REPLAY, folder=CORE),
     "copy-kills-connections-for-ever": Mutant(
-        "replay", "kfb_initiator_replay.c", "t->strikes += is_at_fault;", "",
+        "replay", "kfb_initiator_replay.c", "t->strikes += kfb_is_at_fault(error);", "",
+        REPLAY, folder=CORE),
+    "short-memory-is-final": Mutant(
+        "restore", "blocks/kfb_map_try.c", "\tcase -ENOMEM:\n", "", MAP_TRY, folder=CORE),
+    "refusals-pass-for-ever": Mutant(
+        "restore", "blocks/kfb_map_try.c", " || now_ms >= t->until_ms", "", MAP_TRY, folder=CORE),
+    "next-try-does-not-wait-either": Mutant(
+        "restore", "blocks/kfb_map_try.c", "t->flags &= ~KFB_MAP_NOWAIT;", ";", MAP_TRY, folder=CORE),
+    "mapping-of-a-bad-page-is-unknown": Mutant(
+        "restore", "blocks/kfb_map_try.c", "t->mapping_id = page->mapping_id;", ";", MAP_TRY, folder=CORE),
+    "refusal-is-another-owner": Mutant(
+        "restore", "restore.c", "is_stale ? KFB_LOSS_BIRTH : KFB_LOSS_REFUSED", "KFB_LOSS_BIRTH",
+        UNIT + "lib-resume", folder=LIB),
+    "network-is-the-copys-fault": Mutant(
+        "replay", "kfb_initiator.c", "\tcase -ETIMEDOUT:\n\t\treturn 0;", "\t\treturn 0;",
         REPLAY, folder=CORE),
     "copies-meet-a-write-under-way": Mutant(
         "replay", "kfb_initiator_replay.c", "\tif (rc)\n\t\treturn;\n\tt->runs = 1;",

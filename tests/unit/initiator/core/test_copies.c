@@ -54,7 +54,7 @@ static void copies_are_written_in_their_order_and_then_flushed(void **state)
 		assert_int_equal(port->written[i], i * 4096);
 		assert_true(port->i.replay_due);
 		assert_int_equal(port->n_posted, 0);
-		kfb_initiator_replayed(&port->q[0], i, 0, 0);
+		kfb_initiator_replayed(&port->q[0], i, 0);
 	}
 	assert_false(port->i.replay_due);
 	assert_int_equal(port->n_kicks, 1);
@@ -71,13 +71,13 @@ static void a_loss_meanwhile_begins_all_of_it_anew(void **state)
 	(void)state;
 	lose_with_copies(3);
 	kfb_initiator_replay(&port->i);
-	kfb_initiator_replayed(&port->q[0], 0, 0, 0);
+	kfb_initiator_replayed(&port->q[0], 0, 0);
 	kfb_initiator_flush_lost(&port->q[0]);
 	/* Nothing is begun while anything of the last time is under way. */
 	kfb_initiator_replay(&port->i);
 	assert_int_equal(port->n_written, 3);
-	kfb_initiator_replayed(&port->q[0], 1, -ECONNRESET, 0);
-	kfb_initiator_replayed(&port->q[0], 2, -ECONNRESET, 0);
+	kfb_initiator_replayed(&port->q[0], 1, -ECONNRESET);
+	kfb_initiator_replayed(&port->q[0], 2, -ECONNRESET);
 	assert_true(port->i.replay_due);
 	kfb_initiator_replay(&port->i);
 	assert_int_equal(port->n_written, 6);
@@ -92,7 +92,7 @@ static void what_was_written_again_is_so_once_more(void **state)
 	lose_with_copies(3);
 	port->room = 1;
 	kfb_initiator_replay(&port->i);
-	kfb_initiator_replayed(&port->q[0], 0, 0, 0);
+	kfb_initiator_replayed(&port->q[0], 0, 0);
 	kfb_initiator_flush_lost(&port->q[0]);
 	kfb_initiator_validate(&port->q[0], KFB_FATE_GONE);
 	port->room = POST_MAX;
@@ -140,11 +140,28 @@ static void a_copy_that_kills_connections_is_a_loss(void **state)
 	for (i = 0; i < 3; i++) {
 		assert_true(port->i.replay_due);
 		kfb_initiator_replay(&port->i);
-		kfb_initiator_replayed(&port->q[0], 0, -EIO, 1);
+		kfb_initiator_replayed(&port->q[0], 0, -EIO);
 	}
 	assert_false(port->i.replay_due);
 	assert_int_equal(kfb_losses_error(&port->i.losses), -EIO);
 	assert_true(port->i.losses.ranges.all);
+}
+
+/* The way to the brick is nobody's fault, however often it ends. */
+static void a_copy_is_kept_through_ends_of_the_network(void **state)
+{
+	static const int ends[] = { -ETIMEDOUT, -EHOSTUNREACH, -EPIPE,
+				    -ECONNABORTED, -ENOMEM };
+	uint32_t i;
+
+	(void)state;
+	lose_with_copies(1);
+	for (i = 0; i < 3 * sizeof(ends) / sizeof(ends[0]); i++) {
+		kfb_initiator_replay(&port->i);
+		kfb_initiator_replayed(&port->q[0], 0, ends[i / 3]);
+		assert_true(port->i.replay_due);
+	}
+	assert_int_equal(kfb_losses_error(&port->i.losses), 0);
 }
 
 static void a_copy_that_cannot_be_posted_is_a_loss_in_the_end(void **state)
@@ -175,7 +192,7 @@ static void no_copy_goes_when_the_lease_is_over(void **state)
 	port->i.client.info.lease_ms = 1000;
 	port->room = POST_MAX;
 	kfb_initiator_replay_pump(&port->i);
-	kfb_initiator_replayed(&port->q[0], 0, 0, 0);
+	kfb_initiator_replayed(&port->q[0], 0, 0);
 	assert_int_equal(port->n_written, 1);
 	port->i.client.info.lease_ms = 0;
 	kfb_initiator_replay(&port->i);
@@ -201,6 +218,7 @@ int main(void)
 		CASE(copies_wait_for_a_write_that_is_under_way),
 		CASE(no_more_copies_than_there_is_room_for),
 		CASE(a_copy_that_kills_connections_is_a_loss),
+		CASE(a_copy_is_kept_through_ends_of_the_network),
 		CASE(a_copy_that_cannot_be_posted_is_a_loss_in_the_end),
 		CASE(no_copy_goes_when_the_lease_is_over),
 		CASE(a_copy_without_a_place_is_a_loss),

@@ -155,6 +155,43 @@ static void a_mapping_whose_blocks_do_not_stay_is_waited_for(void **state)
 	assert_int_equal(fake_brick_seen(brick, KFB_OP_MAP), 3);
 }
 
+/*
+ * A brick that is short of memory asks others to give some back, and maps the
+ * blocks of a session that comes back a little later.
+ */
+static void a_mapping_waits_for_a_brick_that_is_short_of_memory(void **state)
+{
+	struct kfbrick_config config = lib_config();
+	char byte;
+
+	config.reconnect_ms = TIMEOUT_MS;
+	assert_int_equal(lib_connect(&config), 0);
+	lib_map(2);
+	rules->no_memory_op = KFB_OP_MAP;
+	rules->forget = true;
+	rules->drop_once = KFB_OP_PING;
+	assert_int_equal(kfbrick_ping(k), 0);
+	assert_int_equal(kfbrick_read(k, FAKE_VA, &byte, 1), 0);
+	assert_int_equal(fake_brick_seen(brick, KFB_OP_MAP), 3);
+}
+
+/*
+ * A brick that may not map blocks again has not given them to others. What was
+ * not flushed is lost all the same, and the flush says why, as it is.
+ */
+static void a_refused_mapping_is_not_said_to_be_anothers(void **state)
+{
+	connect_and_write();
+	rules->refuse_status = KFB_ST_DENIED;
+	rules->refuse_op = KFB_OP_MAP;
+	rules->forget = true;
+	rules->drop_once = KFB_OP_PING;
+	assert_int_equal(kfbrick_ping(k), 0);
+	assert_int_equal(kfbrick_flush(k), -EIO);
+	lib_says("cannot be mapped again");
+	assert_int_equal(kfbrick_write(k, FAKE_VA, "y", 1), -EACCES);
+}
+
 /* Of one queue; false when none came in time. */
 static bool post_is_in_flight(const struct kfbl_queue *q, size_t shorter_than)
 {
@@ -319,6 +356,9 @@ int main(void)
 		UNCONNECTED(an_old_answer_completes_no_newer_flush),
 		UNCONNECTED(a_late_page_takes_no_mapping_away),
 		UNCONNECTED(a_mapping_whose_blocks_do_not_stay_is_waited_for),
+		UNCONNECTED(
+			a_mapping_waits_for_a_brick_that_is_short_of_memory),
+		UNCONNECTED(a_refused_mapping_is_not_said_to_be_anothers),
 		UNCONNECTED(every_operation_ends_once_with_the_connection),
 	};
 

@@ -251,6 +251,43 @@ static void room_that_helps_nobody_is_refused(void **state)
 	assert_int_equal(lib_connect(&config), -EINVAL);
 }
 
+/*
+ * libfabric's verbs calls nearly all failures EIO; enum ibv_wc_status tells those of
+ * the network from what the brick's NIC refuses.
+ */
+static void verbs_tells_the_network_from_the_operation(void **state)
+{
+	static const struct {
+		int err;
+		int prov_errno;
+		bool is_rdma;
+		int error;
+		bool is_at_fault;
+	} cases[] = {
+		{ FI_EIO, 10, true, -EACCES, true },
+		{ FI_EIO, 11, true, -EIO, true },
+		{ FI_EIO, 12, true, -ETIMEDOUT, false },
+		{ FI_EIO, 13, true, -ENOBUFS, false },
+		{ FI_EIO, 20, true, -ETIMEDOUT, false },
+		{ FI_ECANCELED, 5, true, -ECANCELED, false },
+		{ FI_EIO, 12, false, -EIO, true },
+		{ FI_ENOKEY, 0, false, -EACCES, true },
+		{ FI_ETIMEDOUT, ETIMEDOUT, false, -ETIMEDOUT, false },
+	};
+	size_t i;
+
+	(void)state;
+	for (i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		const struct fi_cq_err_entry entry = {
+			.err = cases[i].err, .prov_errno = cases[i].prov_errno
+		};
+		int error = kfbl_completion_error(&entry, cases[i].is_rdma);
+
+		assert_int_equal(error, cases[i].error);
+		assert_int_equal(kfb_is_at_fault(error), cases[i].is_at_fault);
+	}
+}
+
 #define CASE(name) cmocka_unit_test_setup_teardown(name, setup, lib_teardown)
 
 int main(void)
@@ -268,6 +305,7 @@ int main(void)
 		CASE(a_mapping_that_dies_takes_its_copies_with_it),
 		CASE(without_copies_the_loss_is_told),
 		CASE(room_that_helps_nobody_is_refused),
+		cmocka_unit_test(verbs_tells_the_network_from_the_operation),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
