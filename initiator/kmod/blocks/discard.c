@@ -63,7 +63,8 @@ static bool kfbk_look_at_rq(struct request *rq, void *arg)
 	struct looking *l = arg;
 	u64 block;
 
-	if (!READ_ONCE(krq->posted))
+	/* Pairs with the release of kfbk_data_done(). */
+	if (!smp_load_acquire(&krq->posted))
 		return true;
 	block = (READ_ONCE(krq->va) - l->dev->options.base) >> KFB_BLOCK_SHIFT;
 	l->found = block >= l->span.first && block < l->span.end;

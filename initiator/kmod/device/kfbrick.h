@@ -143,7 +143,8 @@ struct kfbk_flush {
  *	until its flush is over
  * @block: that it has pinned, or KFB_MAPCACHE_NONE
  * @chained: a readback is, or will be, behind the write
- * @posted: in flight; cleared when the operation's memory is ours again
+ * @posted: in flight; cleared when the operation's memory is ours again, and what it
+ *	wrote is noted as to be flushed
  * @is_write: data goes to the brick
  * @fua: and the end must be durable
  * @torn: a write that was under way when its connection died: what is there may

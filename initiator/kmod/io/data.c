@@ -110,8 +110,6 @@ void kfbk_data_done(struct kfbk_queue *q, struct kfbk_ctx *ctx,
 		kfbk_blocks_quieter(dev);
 		return;
 	}
-	WRITE_ONCE(krq->posted, false);
-	kfbk_blocks_quieter(dev);
 	spin_lock(&q->lock);
 	if (krq->is_write && !krq->chained &&
 	    dev->core.flush_mode != KFB_FLUSH_COMMIT) {
@@ -129,6 +127,9 @@ void kfbk_data_done(struct kfbk_queue *q, struct kfbk_ctx *ctx,
 	/* A flush that begins now knows of the write. */
 	if (krq->copy != KFB_RETAIN_NONE)
 		kfbk_retain_over(dev, krq, true);
+	/* Who finds it over finds it noted: a discard flushes it, then. */
+	smp_store_release(&krq->posted, false);
+	kfbk_blocks_quieter(dev);
 	kfbk_cache_put(dev, krq);
 	if (krq->is_write && !krq->chained && krq->fua) {
 		/* The write is placed; a flush makes it last. */
