@@ -300,6 +300,9 @@ struct kfb_initiator_config {
  * @runs: copies are being written again
  * @has_failed: and are to be from the beginning
  * @strikes: connections that a copy was at fault for
+ * @has_given_up: the copies up to @given_up are lost, and are forgotten when none of
+ *	them is in flight any more
+ * @given_up: from kfb_retain_mark(), when that was so
  * @at: up to where they are posted, or newer ones have their bytes
  * @in_flight: bits of @parts
  * @parts: of copies on their way; each is one operation
@@ -318,6 +321,8 @@ struct kfb_initiator_retain {
 	_Bool runs;
 	_Bool has_failed;
 	__u32 strikes;
+	_Bool has_given_up;
+	__u64 given_up;
 	struct kfb_retain_cursor at;
 	__u32 in_flight;
 	struct {

@@ -54,6 +54,26 @@ static int kfb_initiator_replay_post(struct kfb_initiator *i, __u32 slot)
 	return 0;
 }
 
+/*
+ * Copies that were given up are of no use any more: whoever accepts the loss must not
+ * find them written after another one. The network may still read those that are under
+ * way, and has them until then.
+ */
+static void kfb_initiator_replay_forget(struct kfb_initiator *i)
+{
+	struct kfb_initiator_retain *t = &i->retain;
+
+	if (!t->has_given_up || t->in_flight)
+		return;
+	t->has_given_up = 0;
+	t->strikes = 0;
+	kfb_initiator_lock_copies(i);
+	kfb_retain_flushed(&t->book, t->given_up);
+	kfb_initiator_unlock_copies(i);
+	/* A flush may have waited for that. */
+	i->ops->kick(i);
+}
+
 /* Copies that cannot be written again: what they are copies of is lost. */
 static void kfb_initiator_replay_give_up(struct kfb_initiator *i)
 {
@@ -63,6 +83,9 @@ static void kfb_initiator_replay_give_up(struct kfb_initiator *i)
 	all.all = 1;
 	i->replay_due = 0;
 	i->retain.runs = 0;
+	i->retain.given_up = kfb_initiator_retain_mark(i);
+	i->retain.has_given_up = 1;
+	kfb_initiator_replay_forget(i);
 	kfb_initiator_lose(i, &all, KFB_LOSS_SUSPECT);
 }
 
@@ -157,6 +180,7 @@ void kfb_initiator_replayed(struct kfb_initiator_queue *q, __u32 slot,
 	struct kfb_initiator_retain *t = &i->retain;
 
 	t->in_flight &= ~((__u32)1 << slot);
+	kfb_initiator_replay_forget(i);
 	if (error) {
 		kfb_initiator_replay_failed(i, error);
 		return;

@@ -250,8 +250,8 @@ CLIENT_MUTANTS = {
         "flushing", "kfb_initiator_flush.c",
         "if (i->retains) {", "if (0) {", INITIATOR, folder=CORE),
     "flush-before-the-copies": Mutant(
-        "flushing", "kfb_initiator_flush.c", " || i->replay_due)\n\t\treturn 0;",
-        ")\n\t\treturn 0;", INITIATOR, folder=CORE),
+        "flushing", "kfb_initiator_flush.c", " || i->replay_due ||\n",
+        " ||\n", INITIATOR, folder=CORE),
     "copies-stay-where-they-are": Mutant(
         "replay", "kfb_initiator_flush.c",
         "!kfb_dirty_is_empty(&told) || !kfb_dirty_is_empty(&fua);", "0;", KEPT, folder=CORE),
@@ -294,6 +294,18 @@ CLIENT_MUTANTS = {
     "refusal-is-another-owner": Mutant(
         "restore", "restore.c", "is_stale ? KFB_LOSS_BIRTH : KFB_LOSS_REFUSED", "KFB_LOSS_BIRTH",
         UNIT + "lib-resume", folder=LIB),
+    "what-was-given-up-is-written-later": Mutant(
+        "replay", "kfb_initiator_replay.c", "kfb_retain_flushed(&t->book, t->given_up);", ";",
+        REPLAY, folder=CORE),
+    "memory-goes-while-the-network-reads-it": Mutant(
+        "replay", "kfb_initiator_replay.c", "if (!t->has_given_up || t->in_flight)",
+        "if (!t->has_given_up)", REPLAY, folder=CORE),
+    "flush-gives-memory-back-that-is-read": Mutant(
+        "replay", "kfb_initiator_flush.c", "i->replay_due ||\n\t    i->retain.in_flight)",
+        "i->replay_due)", REPLAY, folder=CORE),
+    "strikes-are-anothers": Mutant(
+        "replay", "kfb_initiator_replay.c", "t->has_given_up = 0;\n\tt->strikes = 0;",
+        "t->has_given_up = 0;", REPLAY, folder=CORE),
     "network-is-the-copys-fault": Mutant(
         "replay", "kfb_initiator.c", "\tcase -ETIMEDOUT:\n\t\treturn 0;", "\t\treturn 0;",
         REPLAY, folder=CORE),

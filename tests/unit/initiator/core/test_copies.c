@@ -147,6 +147,50 @@ static void a_copy_that_kills_connections_is_a_loss(void **state)
 	assert_true(port->i.losses.ranges.all);
 }
 
+/*
+ * Whoever was told of the loss, and does without what was lost, does not find it
+ * there later: after another loss newer copies alone are written once more.
+ */
+static void copies_that_were_given_up_are_never_written(void **state)
+{
+	uint32_t i;
+
+	(void)state;
+	lose_with_copies(2);
+	for (i = 0; i < 3; i++) {
+		kfb_initiator_replay(&port->i);
+		assert_int_equal(port->n_written, 2 * (i + 1));
+		kfb_initiator_replayed(&port->q[0], 0, -EIO);
+		if (i < 2)
+			kfb_initiator_replayed(&port->q[0], 1, -ECONNRESET);
+	}
+	assert_false(port->i.replay_due);
+	assert_int_equal(kfb_losses_error(&port->i.losses), -EIO);
+	kfb_losses_reset(&port->i.losses);
+	/* One is still read by the network: no flush gives its memory back. */
+	kfb_initiator_flush(&port->i, &flush);
+	kfb_initiator_pump_flushes(&port->i);
+	assert_null(port->done);
+	assert_int_equal(port->n_posted, 0);
+	assert_int_not_equal(port->i.retain.book.bytes, 0);
+	write_and_keep(65536);
+	port->n_kicks = 0;
+	kfb_initiator_replayed(&port->q[0], 1, -ECONNRESET);
+	assert_int_not_equal(port->n_kicks, 0);
+	assert_int_equal(port->i.retain.book.bytes, 512);
+	kfb_flush_wrote(&port->q[0].flush, 65536, 512);
+	kfb_initiator_flush_lost(&port->q[0]);
+	kfb_initiator_validate(&port->q[0], KFB_FATE_SUSPECT);
+	assert_true(port->i.replay_due);
+	port->n_written = 0;
+	kfb_initiator_replay(&port->i);
+	assert_int_equal(port->n_written, 1);
+	assert_int_equal(port->written[0], 65536);
+	/* It is not at fault for what others were. */
+	kfb_initiator_replayed(&port->q[0], 0, -EIO);
+	assert_true(port->i.replay_due);
+}
+
 /* The way to the brick is nobody's fault, however often it ends. */
 static void a_copy_is_kept_through_ends_of_the_network(void **state)
 {
@@ -218,6 +262,7 @@ int main(void)
 		CASE(copies_wait_for_a_write_that_is_under_way),
 		CASE(no_more_copies_than_there_is_room_for),
 		CASE(a_copy_that_kills_connections_is_a_loss),
+		CASE(copies_that_were_given_up_are_never_written),
 		CASE(a_copy_is_kept_through_ends_of_the_network),
 		CASE(a_copy_that_cannot_be_posted_is_a_loss_in_the_end),
 		CASE(no_copy_goes_when_the_lease_is_over),
