@@ -26,7 +26,8 @@
  * brick is away control calls block beyond their timeout, until it is back or
  * reconnect_ms have passed; then the connection is lost for good. Three things
  * can be lost on the way: the outcome of an ALLOC or FREE; a mapping whose
- * blocks have changed hands (-ESTALE, until it is unmapped); and completed
+ * blocks have changed hands (-ESTALE, until it is unmapped), or that the brick
+ * refuses to make again (its error, until then); and completed
  * writes that were not flushed (kfbrick_losses()). And where several clients
  * write to the same bytes through SHARED mappings, or several programs of one
  * client (without names they all are one) have a block in turn, a write that is
@@ -428,8 +429,8 @@ int kfbrick_map(struct kfbrick *k, uint64_t va, uint64_t n_blocks,
  * Context: control call; blocks up to the timeout, three when it flushes.
  * Return: 0, -EBUSY (operations through it are in flight: it stays), -ENOMEM
  * (the brick has none now to flush or to end it: it stays), -ETIMEDOUT, -ENOENT,
- * -ESTALE (it did not outlive a loss: its blocks have changed hands), or an
- * error of kfbrick_flush().
+ * -ESTALE (it did not outlive a loss: its blocks have changed hands), what the brick
+ * refused to make it again with after a loss, or an error of kfbrick_flush().
  */
 int kfbrick_unmap(struct kfbrick *k, struct kfbrick_mapping *mapping);
 
