@@ -184,6 +184,24 @@ class Documents(unittest.TestCase):
                    '"kfabric": {"kfabric",', '"kfabric": {"kfabric", "proto",',
                    "kfabric may include")
 
+    def test_room_tables(self):
+        page = "docs/ARCHITECTURE.md"
+        self.finds(rules.room_tables, page, "| `kfabric/9p/` |", "| `kfabric/none/` |",
+                   "kfabric/9p/ has", "kfabric/none/ has")
+        self.finds(rules.room_tables, page, "| `brickd/store/slow/` |", "| slow |",
+                   "brickd/store/slow/ has")
+        self.finds(rules.room_tables, page,
+                   "| `initiator/brickctl/bench/`, ", "| ", "initiator/brickctl/bench/ has")
+        # A row of another table is none.
+        self.adds(rules.room_tables, page, "| `brickd/none/` | nothing | |")
+
+    def test_layout(self):
+        page = "docs/ARCHITECTURE.md"
+        self.finds(rules.layout, page, " packaging/ outside/", " outside/", "tests/packaging/ is")
+        self.finds(rules.layout, page, " packaging/ outside/", " packaging/ outside/ none/",
+                   "tests/none/ is")
+        self.finds(rules.layout, page, "common/   ", "none/   ", "common/ is", "none/ is")
+
     def test_sentences(self):
         page = "docs/troubleshooting.md"
         for wrong in ("`a sentence that nobody says`", "`nobody … could connect at all`",

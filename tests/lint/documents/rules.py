@@ -7,6 +7,7 @@ import posixpath
 import re
 import subprocess
 
+import rooms
 from documents import pages, programs
 
 SUFFIXES = r"\.(?:c|h|py|sh|scd|md|ini|hex|mk|build|in|rules|cocci|config|options|txt)"
@@ -481,6 +482,36 @@ def includes(book):
             yield f"{page}: {part} may include {sorted(allowed.get(part, ()))}"
 
 
+ARCHITECTURE = "docs/ARCHITECTURE.md"
+
+
+def room_tables(book):
+    """Each room of a drawing has its row, and each row its room."""
+    text = book.tree.text(ARCHITECTURE)
+    for tree in rooms.TREES:
+        table = text.split(tree.begin)[0].rsplit("\n## ", 1)[-1]
+        firsts = re.findall(r"^\| (`.*?) \|", table, re.M)
+        rows = {name for first in firsts for name in re.findall(r"`([\w/]+)/`", first)}
+        below = len(tree.name) + 1
+        drawn = {tree.room_of(f[below:]) for f in book.tree.matching(f"{tree.name}/*.[ch]")}
+        drawn = {f"{tree.name}/{room}" if room != tree.name else room for room in drawn}
+        for room in sorted(rows ^ drawn):
+            yield f"{ARCHITECTURE}: {room}/ has a row or sources, not both"
+
+
+def layout(book):
+    """The layout of the sources has the folders of the tree's top, and those of tests/."""
+    block = book.tree.text(ARCHITECTURE).split("## Source layout\n\n```\n")[1].split("```")[0]
+    tops = {f"{name}/" for name in re.findall(r"^(\w+)/", block, re.M)}
+    entry = re.search(r"^tests/((?:.*\n)(?: .*\n)*)", block, re.M)[1]
+    said = tops | {f"tests/{name}" for name in re.findall(r"\b\w+/(?!\w)", entry)}
+    parts = [f.split("/") for f in book.tree.files if f[0] != "."]
+    there = {f"{p[0]}/" for p in parts if len(p) > 1} | \
+        {f"tests/{p[1]}/" for p in parts if p[0] == "tests" and len(p) > 2}
+    for folder in sorted(said ^ there):
+        yield f"{ARCHITECTURE}: {folder} is in the layout or in the tree, not in both"
+
+
 def layers(book):
     """Each layer of tests/run is told of."""
     text = book.tree.text("docs/HACKING.md")
@@ -523,4 +554,4 @@ def sentences(book):
 
 
 RULES = (links, paths, options, manuals, usages, settings, meson, names, words,
-         pages_named, rendered, includes, layers, sentences)
+         pages_named, rendered, includes, room_tables, layout, layers, sentences)
