@@ -176,7 +176,7 @@ static int show_once(struct ctl *ctl, struct ctl_admin *a,
 
 static int run_top(struct ctl *ctl, const struct ctl_args *args)
 {
-	struct look look;
+	struct look look = { 0 };
 	struct ctl_admin a;
 	int signal = 0;
 	int status = read_look(ctl, args, &look);
