@@ -34,6 +34,11 @@ static const struct kfb_scheme kfb_schemes[] = {
 
 #define KFB_SCHEMES (sizeof(kfb_schemes) / sizeof(kfb_schemes[0]))
 
+const struct kfb_scheme *kfb_scheme_at(__u32 n)
+{
+	return n < KFB_SCHEMES ? &kfb_schemes[n] : NULL;
+}
+
 const struct kfb_scheme *kfb_scheme(const char *name, __u32 len)
 {
 	__u32 i;

@@ -36,6 +36,15 @@ struct kfb_scheme {
 };
 
 /**
+ * kfb_scheme_at - one scheme after the other
+ * @n: 0: that of an address that names none
+ *
+ * Context: any.
+ * Return: its row, or NULL: there are no more.
+ */
+const struct kfb_scheme *kfb_scheme_at(__u32 n);
+
+/**
  * kfb_scheme - the scheme of that name
  * @name: without "://"; need not end there
  * @len: bytes of it

@@ -15,29 +15,32 @@
 
 #include "core.h"
 
-struct kfi_table_mr *kfi_table_mr_alloc(struct fid_domain *domain,
-					const struct fi_mr_attr *attr,
-					size_t size, const struct fi_ops *ops)
+int kfi_table_mr_reg(struct fid_domain *domain, const struct fi_mr_attr *attr,
+		     size_t size, const struct fi_ops *ops,
+		     int (*add)(struct kfi_table_mr *m), struct fid_mr **mr)
 {
 	struct kfi_table_mr *m = kzalloc(size, GFP_KERNEL);
 	u64 end;
 	int ret;
 
 	if (!m)
-		return ERR_PTR(-ENOMEM);
+		return -ENOMEM;
 	m->attr = *attr;
 	ret = kfi_mr_init(&m->mr, domain, ops, attr);
 	if (ret) {
 		kfree(m);
-		return ERR_PTR(ret);
+		return ret;
 	}
-	if (check_add_overflow(m->mr.iova, (u64)m->mr.len, &end)) {
+	ret = check_add_overflow(m->mr.iova, (u64)m->mr.len, &end) ? -EINVAL
+								   : add(m);
+	if (ret) {
 		kfi_obj_abort(&m->mr.fid);
-		return ERR_PTR(-EINVAL);
+		return ret;
 	}
-	return m;
+	*mr = &m->mr;
+	return 0;
 }
-EXPORT_SYMBOL_GPL(kfi_table_mr_alloc);
+EXPORT_SYMBOL_GPL(kfi_table_mr_reg);
 
 static struct kfi_table_mr *kfi_mr_of_key(const struct kfi_mr_table *table,
 					  u64 key)

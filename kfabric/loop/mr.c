@@ -4,8 +4,6 @@
  *
  * Locking: domain.mr_lock; see loop.h for how it is the fence.
  */
-#include <linux/err.h>
-
 #include "loop.h"
 
 static void loop_mr_close(struct kfid *fid)
@@ -24,25 +22,22 @@ static const struct fi_ops loop_mr_ops = {
 	.release = kfi_obj_kfree,
 };
 
-int loop_mr_regattr(struct fid_domain *domain, const struct fi_mr_attr *attr,
-		    u64 flags, struct fid_mr **mr)
+static int loop_mr_add(struct kfi_table_mr *m)
 {
-	struct loop_domain *d = to_loop_domain(domain);
-	struct kfi_table_mr *m;
+	struct loop_domain *d = to_loop_domain(m->mr.domain);
 	int ret;
 
-	if (attr->buf.len > LOOP_MAX_MR)
-		return -E2BIG;
-	m = kfi_table_mr_alloc(domain, attr, sizeof(*m), &loop_mr_ops);
-	if (IS_ERR(m))
-		return PTR_ERR(m);
 	down_write(&d->mr_lock);
 	ret = kfi_mr_table_add(&d->mrs, m);
 	up_write(&d->mr_lock);
-	if (ret) {
-		kfi_obj_abort(&m->mr.fid);
-		return ret;
-	}
-	*mr = &m->mr;
-	return 0;
+	return ret;
+}
+
+int loop_mr_regattr(struct fid_domain *domain, const struct fi_mr_attr *attr,
+		    u64 flags, struct fid_mr **mr)
+{
+	if (attr->buf.len > LOOP_MAX_MR)
+		return -E2BIG;
+	return kfi_table_mr_reg(domain, attr, sizeof(struct kfi_table_mr),
+				&loop_mr_ops, loop_mr_add, mr);
 }

@@ -41,28 +41,25 @@ static const struct fi_ops kfir_mr_ops = {
 	.release = kfi_obj_kfree,
 };
 
-int kfir_mr_regattr(struct fid_domain *domain, const struct fi_mr_attr *attr,
-		    u64 flags, struct fid_mr **mr)
+static int kfir_mr_add(struct kfi_table_mr *m)
 {
-	struct kfir_domain *d = to_kfir_domain(domain);
-	struct kfi_table_mr *m = kfi_table_mr_alloc(
-		domain, attr, sizeof(struct kfir_mr), &kfir_mr_ops);
+	struct kfir_domain *d = to_kfir_domain(m->mr.domain);
 	int ret;
 
-	if (IS_ERR(m))
-		return PTR_ERR(m);
 	INIT_LIST_HEAD(&container_of(m, struct kfir_mr, t)->grants);
 	write_lock_bh(&d->mr_lock);
 	ret = kfi_mr_table_add(&d->mrs, m);
 	if (!ret)
 		d->nr_mrs++;
 	write_unlock_bh(&d->mr_lock);
-	if (ret) {
-		kfi_obj_abort(&m->mr.fid);
-		return ret;
-	}
-	*mr = &m->mr;
-	return 0;
+	return ret;
+}
+
+int kfir_mr_regattr(struct fid_domain *domain, const struct fi_mr_attr *attr,
+		    u64 flags, struct fid_mr **mr)
+{
+	return kfi_table_mr_reg(domain, attr, sizeof(struct kfir_mr),
+				&kfir_mr_ops, kfir_mr_add, mr);
 }
 
 /* What a peer is told of what cannot be done with a region. */

@@ -6,8 +6,6 @@
  *
  * Locking: ktcp_domain.mr_lock; see tcp.h for how it is the fence.
  */
-#include <linux/err.h>
-
 #include "tcp.h"
 
 static void ktcp_mr_close(struct kfid *fid)
@@ -28,26 +26,22 @@ static const struct fi_ops ktcp_mr_ops = {
 	.release = kfi_obj_kfree,
 };
 
-int ktcp_mr_regattr(struct fid_domain *domain, const struct fi_mr_attr *attr,
-		    u64 flags, struct fid_mr **mr)
+static int ktcp_mr_add(struct kfi_table_mr *m)
 {
-	struct ktcp_domain *d = to_ktcp_domain(domain);
-	struct kfi_table_mr *m;
+	struct ktcp_domain *d = to_ktcp_domain(m->mr.domain);
 	int ret;
 
-	if (attr->buf.len > KTCP_MAX_MR)
-		return -E2BIG;
-	m = kfi_table_mr_alloc(domain, attr, sizeof(struct ktcp_mr),
-			       &ktcp_mr_ops);
-	if (IS_ERR(m))
-		return PTR_ERR(m);
 	write_lock_bh(&d->mr_lock);
 	ret = kfi_mr_table_add(&d->mrs, m);
 	write_unlock_bh(&d->mr_lock);
-	if (ret) {
-		kfi_obj_abort(&m->mr.fid);
-		return ret;
-	}
-	*mr = &m->mr;
-	return 0;
+	return ret;
+}
+
+int ktcp_mr_regattr(struct fid_domain *domain, const struct fi_mr_attr *attr,
+		    u64 flags, struct fid_mr **mr)
+{
+	if (attr->buf.len > KTCP_MAX_MR)
+		return -E2BIG;
+	return kfi_table_mr_reg(domain, attr, sizeof(struct ktcp_mr),
+				&ktcp_mr_ops, ktcp_mr_add, mr);
 }

@@ -235,16 +235,28 @@ class ByClient(lab.FuncTest):
     def test_who_takes_the_most_of_a_column_comes_first(self):
         self.load()
         for column, first in (("ops", "b"), ("flushed", "a"), ("promoted", "a"),
-                              ("sessions", "b"), ("mappings", "b"), ("alloc", "a")):
+                              ("sessions", "b"), ("mappings", "b"), ("alloc", "a"),
+                              ("ping", "b"), ("list", "a")):
             self.assertEqual(self.clients("--sort", column)[0]["client"], first, column)
-        text = self.ok(self.top("top", "--by", "client", "--sort", "flushed")).decode()
+        head, *rows = self.table("flushed")
+        self.assertRegex(head, r"^CLIENT +OPS +ALOC .* SESS +MAPS$")
+        self.assertRegex(rows[0], r"^a .* 0 +0 +0$")
+        self.assertRegex(rows[1], r"^b .* 0 +1 +1$")
+
+    def test_an_op_without_a_column_gets_one_when_it_is_sorted_by(self):
+        self.load()
+        self.assertNotIn("PING", self.table("map")[0])
+        head, *rows = self.table("ping")
+        self.assertRegex(head, r"^CLIENT +OPS +ALOC .* PING .* MAPS$")
+        self.assertEqual([row.split()[0] for row in rows], ["b", "a"])
+
+    def table(self, sort):
+        """The lines of the clients."""
+        text = self.ok(self.top("top", "--by", "client", "--sort", sort)).decode()
         lines = text.splitlines()
         for line in lines:
             self.assertLessEqual(len(line), 80, line)
-        at = next(i for i, line in enumerate(lines) if line.startswith("CLIENT "))
-        self.assertRegex(lines[at], r" OPS +ALOC .* SESS +MAPS$")
-        self.assertRegex(lines[at + 1], r"^a .* 0 +0 +0$")
-        self.assertRegex(lines[at + 2], r"^b .* 0 +1 +1$")
+        return lines[next(i for i, line in enumerate(lines) if line.startswith("CLIENT ")):]
 
     def test_all_clients_are_shown_in_as_many_answers_as_it_takes(self):
         names = [f"client{i}" for i in range(70)]
@@ -275,6 +287,8 @@ class ByClient(lab.FuncTest):
         for words in (["--by", "block"], ["--by", "client", "--sort", "size"],
                       ["--sort", "ops"], ["--by", "session", "--sort", "ops"]):
             self.refused(self.top("top", *words), 2, words[-2])
+        self.refused(self.top("top", "--by", "client", "--sort", "size"), 2,
+                     "ops", "reservation", "mappings")
         self.assertEqual(lab.read_json(self.ok(self.top("--json", "top")))["sessions"], [])
 
 

@@ -78,7 +78,7 @@ TREES = (
     Tree("initiator/core"),
     Tree("initiator/kmod"),
     Tree("initiator/brickctl", faces=("base",)),
-    Tree("kfabric", shelves=("test",), faces=("include",)),
+    Tree("kfabric", shelves=("test",), faces=("include", "user")),
 )
 
 

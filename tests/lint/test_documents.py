@@ -184,6 +184,49 @@ class Documents(unittest.TestCase):
                    '"kfabric": {"kfabric",', '"kfabric": {"kfabric", "proto",',
                    "kfabric may include")
 
+    def test_room_tables(self):
+        page = "docs/ARCHITECTURE.md"
+        self.finds(rules.room_tables, page, "| `kfabric/9p/` |", "| `kfabric/none/` |",
+                   "kfabric/9p/ has", "kfabric/none/ has")
+        self.finds(rules.room_tables, page, "| `brickd/store/slow/` |", "| slow |",
+                   "brickd/store/slow/ has")
+        self.finds(rules.room_tables, page,
+                   "| `initiator/brickctl/bench/`, ", "| ", "initiator/brickctl/bench/ has")
+        # A row of another table is none.
+        self.adds(rules.room_tables, page, "| `brickd/none/` | nothing | |")
+
+    def test_layout(self):
+        page = "docs/ARCHITECTURE.md"
+        self.finds(rules.layout, page, " packaging/ outside/", " outside/", "tests/packaging/ is")
+        self.finds(rules.layout, page, " packaging/ outside/", " packaging/ outside/ none/",
+                   "tests/none/ is")
+        self.finds(rules.layout, page, "common/   ", "none/   ", "common/ is", "none/ is")
+
+    def test_walks(self):
+        page = "docs/ARCHITECTURE.md"
+        # It is in its file, and nothing on the way calls it.
+        self.finds(rules.walks, page, "`brick_grants_allow()`", "`brick_grants_add()`",
+                   "nothing before it calls brick_grants_add() of brickd/config/grants.c")
+        # Called, but from a function that stands behind it.
+        self.finds(rules.walks, page, "`main()`, `run_command()`", "`main()`",
+                   *["nothing before it calls"] * 2)
+        self.finds(rules.walks, page, "`brick_grants_allow()`", "`brick_grants_none()`",
+                   "grants.c has no brick_grants_none()")
+        self.finds(rules.walks, page, "| `brickd/config/grants.c` |", "| `brickd/none.c` |",
+                   "brickd/none.c has no brick_grants_allow()")
+        self.finds(rules.walks, page, "`brick_grants_allow()`", "nobody",
+                   "no function of brickd/config/grants.c")
+        self.finds(rules.walks, page, "`run_map()` as `run`", "`run_map()` as `walk`",
+                   "nothing before it calls walk() of")
+        self.finds(rules.walks, page, "`read_request()`", "`read_request()` as `run_command`",
+                   "nothing makes read_request()")
+        self.finds(rules.walks, page, " files in all", "0 files in all", "files in all")
+        self.finds(rules.walks, page, " are asked", "0 are asked", "are asked")
+        # A mention in a comment is no call.
+        self.finds(rules.walks, "brickd/op/op.c", "\tif (!brick_grants_allow(",
+                   "\t/* brick_grants_allow() */\n\tif (!brick_grants_forbid(",
+                   "nothing before it calls brick_grants_allow()")
+
     def test_sentences(self):
         page = "docs/troubleshooting.md"
         for wrong in ("`a sentence that nobody says`", "`nobody … could connect at all`",

@@ -20,6 +20,8 @@
 
 #include "initiator/brickctl/admin/admin.h"
 #include "initiator/brickctl/disk/attach.h"
+#include "initiator/brickctl/top/top.h"
+#include "kfb_scheme.h"
 
 #define TIMEOUT_MS   2000
 #define EXTENTS_MAX  512
@@ -180,11 +182,43 @@ static void offer_fenceable(const struct completion *c)
 
 static void offer_bricks(const struct completion *c)
 {
+	const struct kfb_scheme *scheme;
+	char text[TEXT_BYTES];
+	unsigned int i;
+
 	ctl_settings_complete(c->ctl);
 	if (c->ctl->settings.brick)
 		offer_word(c, c->ctl->settings.brick, NULL);
-	offer_all(c, "tcp:// verbs:// libfabric-tcp://");
+	for (i = 0; (scheme = kfb_scheme_at(i)); i++) {
+		snprintf(text, sizeof(text), "%s://", scheme->name);
+		offer_word(c, text, NULL);
+	}
 	puts(":nospace");
+}
+
+/* Of the kernel; several schemes may mean one. */
+static void offer_providers(const struct completion *c)
+{
+	const struct kfb_scheme *scheme, *before;
+	unsigned int i, j;
+
+	for (i = 0; (scheme = kfb_scheme_at(i)); i++) {
+		for (j = 0; (before = kfb_scheme_at(j)) != scheme; j++)
+			if (scheme->kernel && before->kernel &&
+			    !strcmp(before->kernel, scheme->kernel))
+				break;
+		if (scheme->kernel && before == scheme)
+			offer_word(c, scheme->kernel, NULL);
+	}
+}
+
+static void offer_columns(const struct completion *c)
+{
+	const char *key;
+	unsigned int i;
+
+	for (i = 0; (key = top_column_key(i)); i++)
+		offer_word(c, key, NULL);
 }
 
 /* What a table has: words, of which one with a colon is for the shell, or a function. */
@@ -209,13 +243,10 @@ static const struct {
 	void (*offer)(const struct completion *c);
 } values[] = {
 	{ .option = "client", .offer = offer_clients },
-	{ .option = "provider", .words = "tcp verbs" },
+	{ .option = "provider", .offer = offer_providers },
 	{ .option = "sector", .words = "512 4096" },
 	{ .value = "CLIENT", .offer = offer_clients },
-	{ .value = "COLUMN",
-	  .words =
-		  "ops alloc free map unmap list flush flushed zeroed promoted "
-		  "waiting sessions mappings" },
+	{ .value = "COLUMN", .offer = offer_columns },
 	{ .value = "DIR", .words = ":folders" },
 	{ .value = "DISK", .offer = offer_disks },
 	{ .value = "FILE", .words = ":files" },

@@ -29,8 +29,7 @@ static const struct doctor_check checks[] = {
 	{ "limits.nofile", doctor_check_nofile },
 	{ "rdma.devices", doctor_check_devices },
 	{ "rdma.nodes", doctor_check_nodes },
-	{ "fabric.verbs", doctor_check_verbs },
-	{ "fabric.tcp", doctor_check_tcp },
+	{ "fabric", doctor_check_schemes },
 	{ "pmem.regions", doctor_check_regions },
 	{ "pmem.namespaces", doctor_check_namespaces },
 	{ "store", doctor_check_store },
@@ -58,10 +57,10 @@ void doctor_found(struct doctor *d, enum doctor_level level, const char *next,
 	va_end(args);
 	d->counts[level]++;
 	if (!d->ctl->json) {
-		printf("%-7s  %-15s  %s\n", level_names[level], d->check,
+		printf("%-7s  %-20s  %s\n", level_names[level], d->check,
 		       message);
 		if (next)
-			printf("%-7s  %-15s  do: %s\n", "", "", next);
+			printf("%-7s  %-20s  do: %s\n", "", "", next);
 		return;
 	}
 	object = json_object_new_object();

@@ -83,8 +83,8 @@ void doctor_check_nofile(struct doctor *d);
 /* doctor_fabric.c */
 void doctor_check_devices(struct doctor *d);
 void doctor_check_nodes(struct doctor *d);
-void doctor_check_verbs(struct doctor *d);
-void doctor_check_tcp(struct doctor *d);
+/* A check of each scheme of addresses. */
+void doctor_check_schemes(struct doctor *d);
 /* Whether the machine has an RDMA device. */
 bool doctor_has_rdma(struct doctor *d);
 

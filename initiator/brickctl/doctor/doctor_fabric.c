@@ -14,8 +14,10 @@
 #include <unistd.h>
 
 #include "initiator/brickctl/doctor/doctor.h"
+#include "kfb_scheme.h"
 
 #define STATE_BYTES   64
+#define CHECK_BYTES   64
 #define STATE_ACTIVE  "4:"
 #define PORT_MAX      8
 #define DEVICES	      "class/infiniband"
@@ -115,28 +117,29 @@ static int ask_provider(const char *provider, struct fi_info **info)
 	return rc;
 }
 
-void doctor_check_verbs(struct doctor *d)
+static void look_at_libfabric(struct doctor *d, const struct kfb_scheme *scheme)
 {
 	struct fi_info *info = NULL;
-	int rc;
+	int rc = ask_provider(scheme->fabric, &info);
 
-	if (!d->wants_rdma && !doctor_has_rdma(d))
-		return;
-	rc = ask_provider("verbs", &info);
-	if (rc)
+	if (!rc)
+		doctor_found(d, DOCTOR_OK, NULL, "libfabric offers %s on %s",
+			     scheme->fabric, info->domain_attr->name);
+	else if (scheme->is_rdma)
 		doctor_found(
 			d, DOCTOR_PROBLEM,
-			"install ibverbs-providers; give an interface of the device an address; fi_info -p verbs shows the effect",
-			"libfabric offers no verbs endpoint: %s",
+			"install ibverbs-providers; give an interface of the device an address; fi_info shows the effect",
+			"libfabric offers no %s endpoint: %s", scheme->fabric,
 			fi_strerror(-rc));
 	else
-		doctor_found(d, DOCTOR_OK, NULL, "libfabric offers verbs on %s",
-			     info->domain_attr->name);
+		doctor_found(d, DOCTOR_NOTE, "use tcp://",
+			     "libfabric offers no %s endpoint: %s",
+			     scheme->fabric, fi_strerror(-rc));
 	fi_freeinfo(info);
 }
 
-/* libfabric is not asked: tcp:// is spoken without its provider. */
-void doctor_check_tcp(struct doctor *d)
+/* libfabric is not asked: ours is spoken without its provider. */
+static void look_at_tcp(struct doctor *d, const struct kfb_scheme *scheme)
 {
 	struct sockaddr_in here = { .sin_family = AF_INET };
 	int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
@@ -154,5 +157,25 @@ void doctor_check_tcp(struct doctor *d)
 			     "TCP does not work on this machine: %s",
 			     strerror(err));
 	else
-		doctor_found(d, DOCTOR_OK, NULL, "tcp:// works: by TCP alone");
+		doctor_found(d, DOCTOR_OK, NULL, "%s:// works: by TCP alone",
+			     scheme->name);
+}
+
+void doctor_check_schemes(struct doctor *d)
+{
+	const struct kfb_scheme *scheme;
+	const char *all = d->check;
+	char check[CHECK_BYTES];
+	unsigned int i;
+
+	for (i = 0; (scheme = kfb_scheme_at(i)); i++) {
+		snprintf(check, sizeof(check), "%s.%s", all, scheme->name);
+		d->check = check;
+		if (scheme->is_strict)
+			look_at_tcp(d, scheme);
+		else if (!scheme->is_rdma || d->wants_rdma ||
+			 doctor_has_rdma(d))
+			look_at_libfabric(d, scheme);
+	}
+	d->check = all;
 }

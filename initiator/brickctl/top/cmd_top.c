@@ -14,6 +14,7 @@
 #define DELAY_DEFAULT_S 2
 #define DELAY_MAX_S	30
 #define MS_PER_S	1000
+#define NAMES_BYTES	512
 
 #define HOME	     "\033[H"
 #define CLEAR_LINE   "\033[K"
@@ -115,6 +116,20 @@ done:
 	return status;
 }
 
+static int refuse_column(struct ctl *ctl, const char *sort)
+{
+	char names[NAMES_BYTES] = "";
+	const char *key;
+	size_t len = 0;
+	unsigned int i;
+
+	for (i = 0; (key = top_column_key(i)) && len < sizeof(names); i++)
+		len += (size_t)snprintf(names + len, sizeof(names) - len,
+					"%s%s", i ? ", " : "", key);
+	return ctl_usage(ctl, "--sort \"%s\": no such column; there are %s",
+			 sort, names);
+}
+
 /* Return: 0, or the status to exit with. */
 static int read_look(struct ctl *ctl, const struct ctl_args *args,
 		     struct look *look)
@@ -132,7 +147,7 @@ static int read_look(struct ctl *ctl, const struct ctl_args *args,
 	look->sort =
 		look->by_client ? top_column_find(sort ? sort : "ops") : -1;
 	if (look->by_client && look->sort < 0)
-		return ctl_usage(ctl, "--sort \"%s\": no such column", sort);
+		return refuse_column(ctl, sort);
 	status =
 		ctl_read_option(ctl, args, OPT_DELAY, 1, DELAY_MAX_S, &delay_s);
 	look->delay_ms = delay_s * MS_PER_S;
@@ -161,7 +176,7 @@ static int show_once(struct ctl *ctl, struct ctl_admin *a,
 
 static int run_top(struct ctl *ctl, const struct ctl_args *args)
 {
-	struct look look;
+	struct look look = { 0 };
 	struct ctl_admin a;
 	int signal = 0;
 	int status = read_look(ctl, args, &look);
@@ -195,9 +210,9 @@ const struct ctl_command ctl_cmd_top = {
 		"table, with rates since the brick started. --by client has a line for each client\n"
 		"instead, of all its sessions, with those that are gone: requests a second, bytes\n"
 		"flushed, blocks zeroed for ALLOC and promoted, and requests that wait, sessions and\n"
-		"mappings; --sort ops, alloc, free, map, unmap, list, flush, flushed, zeroed,\n"
-		"promoted, waiting, sessions or mappings. Asks brickd over its admin socket\n"
-		"(--admin), as root or as the user that brickd runs as.\n"
+		"mappings; --sort ops, flushed, zeroed, promoted, waiting, sessions, mappings, or an\n"
+		"op: alloc, map, ping and all others of the protocol. Asks brickd over its admin\n"
+		"socket (--admin), as root or as the user that brickd runs as.\n"
 		"\n"
 		"Example: brickctl top -d 1",
 	.options = options,

@@ -112,6 +112,14 @@ void top_print_cut(FILE *out, const char *text, int width);
 
 /* ---- clients ---- */
 
+/**
+ * top_column_key - what --sort may name, one after the other
+ * @n: from 0
+ *
+ * Return: the name, or NULL: there are no more.
+ */
+const char *top_column_key(unsigned int n);
+
 /* The column that --sort names; below 0: there is none. */
 int top_column_find(const char *key);
 

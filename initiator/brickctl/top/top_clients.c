@@ -6,9 +6,11 @@
 #include <string.h>
 
 #include "initiator/brickctl/top/top.h"
+#include "proto/codec/kfb_ops.h"
 
-#define NAME_WIDTH 14
-#define THOUSAND   1000.0
+#define NAME_WIDTH   14
+#define COLUMN_WIDTH 5
+#define THOUSAND     1000.0
 /* From there on a number with one decimal would take another character. */
 #define DECIMAL_MAX 9.95
 #define WHOLE_MAX   999.5
@@ -29,14 +31,9 @@ struct column {
 	bool is_rate;
 };
 
-static const struct column columns[] = {
-	{ "ops", "OPS", "ops", NULL, true },
-	{ "alloc", "ALOC", "ops", "alloc", true },
-	{ "free", "FREE", "ops", "free", true },
-	{ "map", "MAP", "ops", "map", true },
-	{ "unmap", "UNMP", "ops", "unmap", true },
-	{ "list", "LIST", "ops", "list", true },
-	{ "flush", "FLSH", "ops", "flush", true },
+static const struct column all_ops = { "ops", "OPS", "ops", NULL, true };
+
+static const struct column others[] = {
 	{ "flushed", "BYTE", NULL, "flushed_bytes", true },
 	{ "zeroed", "ZERO", NULL, "zeroed_blocks", true },
 	{ "promoted", "PROM", NULL, "promoted_blocks", true },
@@ -45,7 +42,43 @@ static const struct column columns[] = {
 	{ "mappings", "MAPS", NULL, "mappings", false },
 };
 
-#define N_COLUMNS (sizeof(columns) / sizeof(columns[0]))
+/* Ops that are always shown; another one is when it is sorted by. */
+static const char *const titles[KFB_OP_LAST + 1] = {
+	[KFB_OP_ALLOC] = "ALOC", [KFB_OP_FREE] = "FREE",
+	[KFB_OP_MAP] = "MAP",	 [KFB_OP_UNMAP] = "UNMP",
+	[KFB_OP_LIST] = "LIST",	 [KFB_OP_FLUSH] = "FLSH",
+};
+
+/* All ops, then each by its number, then the others. */
+#define N_COLUMNS (1 + KFB_OP_LAST + sizeof(others) / sizeof(others[0]))
+
+static struct column column_of(size_t i)
+{
+	uint16_t op = (uint16_t)i;
+
+	if (!i)
+		return all_ops;
+	if (i > KFB_OP_LAST)
+		return others[i - KFB_OP_LAST - 1];
+	return (struct column){
+		.key = kfb_op_label(op),
+		.title = titles[op] ? titles[op] : kfb_op_name(op),
+		.group = "ops",
+		.member = kfb_op_label(op),
+		.is_rate = true,
+	};
+}
+
+/* An op that no client sends has none. */
+static bool is_column(size_t i)
+{
+	return !i || i > KFB_OP_LAST || kfb_op((uint16_t)i)->request;
+}
+
+static bool is_shown(size_t i, size_t sort)
+{
+	return !i || i > KFB_OP_LAST || titles[i] || i == sort;
+}
 
 struct row {
 	struct json_object *client;
@@ -53,10 +86,18 @@ struct row {
 	size_t sorted_by;
 };
 
+const char *top_column_key(unsigned int n)
+{
+	for (size_t i = 0; i < N_COLUMNS; i++)
+		if (is_column(i) && !n--)
+			return column_of(i).key;
+	return NULL;
+}
+
 int top_column_find(const char *key)
 {
 	for (size_t i = 0; i < N_COLUMNS; i++)
-		if (!strcmp(columns[i].key, key))
+		if (is_column(i) && !strcmp(column_of(i).key, key))
 			return (int)i;
 	return -1;
 }
@@ -96,12 +137,13 @@ static void fill_row(struct row *row, struct json_object *client,
 
 	row->client = client;
 	for (size_t i = 0; i < N_COLUMNS; i++) {
-		uint64_t now = count_of(client, &columns[i]);
-		uint64_t then = old ? count_of(old, &columns[i]) : 0;
+		const struct column column = column_of(i);
+		uint64_t now = count_of(client, &column);
+		uint64_t then = old ? count_of(old, &column) : 0;
 
 		row->values[i] = (double)now;
 		/* One of a brick that was started anew begins at 0. */
-		if (columns[i].is_rate)
+		if (column.is_rate)
 			row->values[i] =
 				(double)(now > then ? now - then : 0) / span_s;
 	}
@@ -146,21 +188,29 @@ static struct row *sorted_rows(const struct top_sample *now,
 void top_draw_clients(FILE *out, const struct top_sample *now,
 		      const struct top_sample *before, int sort)
 {
-	size_t n;
+	size_t n, sorted_by = (size_t)sort;
 	struct row *rows = sorted_rows(now, before, sort, &n);
+	int name_width = NAME_WIDTH;
 
 	if (!rows)
 		return;
-	fprintf(out, "%-*s", NAME_WIDTH, "CLIENT");
+	/* A column more takes its room of the names. */
+	if (!is_shown(sorted_by, 0))
+		name_width -= COLUMN_WIDTH;
+	fprintf(out, "%-*s", name_width, "CLIENT");
 	for (size_t i = 0; i < N_COLUMNS; i++)
-		fprintf(out, "%5s", columns[i].title);
+		if (is_shown(i, sorted_by))
+			fprintf(out, "%*.*s", COLUMN_WIDTH, COLUMN_WIDTH - 1,
+				column_of(i).title);
 	fputc('\n', out);
 	for (size_t i = 0; i < n; i++) {
 		const char *name = ctl_admin_text(rows[i].client, "client");
 
-		top_print_cut(out, *name ? name : "-", NAME_WIDTH);
+		top_print_cut(out, *name ? name : "-", name_width);
 		for (size_t j = 0; j < N_COLUMNS; j++)
-			print_short(out, rows[i].values[j], columns[j].is_rate);
+			if (is_shown(j, sorted_by))
+				print_short(out, rows[i].values[j],
+					    column_of(j).is_rate);
 		fputc('\n', out);
 	}
 	free(rows);

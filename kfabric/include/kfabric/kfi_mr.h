@@ -40,19 +40,22 @@ struct kfi_mr_table {
 };
 
 /**
- * kfi_table_mr_alloc() - make a region, in no table yet
+ * kfi_table_mr_reg() - make a region that peers reach
  * @domain: parent
  * @attr: from fi_mr_regattr()
  * @size: bytes of the provider's region
  * @ops: base operations; @ops->release is kfi_obj_kfree()
+ * @add: makes the rest of the provider's region, and calls kfi_mr_table_add() under
+ *	the provider's lock; when it fails nothing of the region is left
+ * @mr: set on success
  *
  * Context: process.
- * Return: the region; -ENOMEM; -EINVAL its addresses overflow; as
- * kfi_mr_init().
+ * Return: 0; -ENOMEM; -EINVAL its addresses overflow; as kfi_mr_init() and
+ * kfi_mr_table_add().
  */
-struct kfi_table_mr *kfi_table_mr_alloc(struct fid_domain *domain,
-					const struct fi_mr_attr *attr,
-					size_t size, const struct fi_ops *ops);
+int kfi_table_mr_reg(struct fid_domain *domain, const struct fi_mr_attr *attr,
+		     size_t size, const struct fi_ops *ops,
+		     int (*add)(struct kfi_table_mr *m), struct fid_mr **mr);
 
 /**
  * kfi_mr_table_add() - let peers reach a region

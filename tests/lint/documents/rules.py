@@ -7,6 +7,8 @@ import posixpath
 import re
 import subprocess
 
+import prefixes
+import rooms
 from documents import pages, programs
 
 SUFFIXES = r"\.(?:c|h|py|sh|scd|md|ini|hex|mk|build|in|rules|cocci|config|options|txt)"
@@ -481,6 +483,95 @@ def includes(book):
             yield f"{page}: {part} may include {sorted(allowed.get(part, ()))}"
 
 
+ARCHITECTURE = "docs/ARCHITECTURE.md"
+
+
+def room_tables(book):
+    """Each room of a drawing has its row, and each row its room."""
+    text = book.tree.text(ARCHITECTURE)
+    for tree in rooms.TREES:
+        table = text.split(tree.begin)[0].rsplit("\n## ", 1)[-1]
+        firsts = re.findall(r"^\| (`.*?) \|", table, re.M)
+        rows = {name for first in firsts for name in re.findall(r"`([\w/]+)/`", first)}
+        below = len(tree.name) + 1
+        drawn = {tree.room_of(f[below:]) for f in book.tree.matching(f"{tree.name}/*.[ch]")}
+        drawn = {f"{tree.name}/{room}" if room != tree.name else room for room in drawn}
+        for room in sorted(rows ^ drawn):
+            yield f"{ARCHITECTURE}: {room}/ has a row or sources, not both"
+
+
+def layout(book):
+    """The layout of the sources has the folders of the tree's top, and those of tests/."""
+    block = book.tree.text(ARCHITECTURE).split("## Source layout\n\n```\n")[1].split("```")[0]
+    tops = {f"{name}/" for name in re.findall(r"^(\w+)/", block, re.M)}
+    entry = re.search(r"^tests/((?:.*\n)(?: .*\n)*)", block, re.M)[1]
+    said = tops | {f"tests/{name}" for name in re.findall(r"\b\w+/(?!\w)", entry)}
+    parts = [f.split("/") for f in book.tree.files if f[0] != "."]
+    there = {f"{p[0]}/" for p in parts if len(p) > 1} | \
+        {f"tests/{p[1]}/" for p in parts if p[0] == "tests" and len(p) > 2}
+    for folder in sorted(said ^ there):
+        yield f"{ARCHITECTURE}: {folder} is in the layout or in the tree, not in both"
+
+
+WALKS = "### Two walks\n"
+STEP = re.compile(r"^\| `([\w/.-]+)` \| (.+?) \|(.*)\|$", re.M)
+STEP_FUNCTION = re.compile(r"`(\w+)\(\)`(?: as `(\w+)`)?")
+ATTRIBUTE = re.compile(r"__\w+\((?:[^()]|\([^()]*\))*\)")
+
+
+@functools.lru_cache(maxsize=None)
+def bodies_of(text):
+    """function: its body, without comments and strings"""
+    text = prefixes.SKIPPED.sub(" ", text)
+    return {re.search(r"(\w+)\(", ATTRIBUTE.sub("", head))[1]: body for head, body in
+            re.findall(r"^(\w[^;{}=]*\))[^;{}=()]*\n\{\n(.*?)^\}", text, re.M | re.S)}
+
+
+def is_bound(book, name):
+    """Whether a table or a struct of the product has the function."""
+    found = re.compile(rf"(?:= |^\s+|, ){name}(?:,|\s*\}}|$)", re.M)
+    return any(name in book.tree.text(f) and found.search(book.tree.text(f))
+               for f in book.tree.matching("*.c") if not f.startswith("tests/"))
+
+
+def step_faults(book, path, functions, begins, before):
+    """What is wrong with a step; before: the bodies of all functions that were named."""
+    bodies = bodies_of(book.tree.text(path)) if path in book.tree.files else {}
+    for number, (name, alias) in enumerate(functions):
+        if name not in bodies:
+            yield f"{path} has no {name}()"
+            continue
+        # By a name of its own, or by the member of a struct, a table, or a call's name.
+        pattern = rf"\b{alias}(?:\[[^]]*\])*\(" if alias else rf"\b{name}\b"
+        if not (begins and number == 0) and not re.search(pattern, "".join(before)):
+            yield f"nothing before it calls {alias or name}() of {path}"
+        if alias and not is_bound(book, name):
+            yield f"nothing makes {name}() of {path} a {alias}"
+        before.append(bodies[name])
+
+
+def walks(book):
+    """Each step of a walk is called by one before it, and the files are as many as is said."""
+    text = book.tree.text(ARCHITECTURE).split(WALKS)[1].split("\n## ")[0]
+    for part in text.split("\n#### ")[1:]:
+        title, before, files, asked = part.split("\n")[0], [], set(), set()
+        for path, cell, remark in STEP.findall(part):
+            functions = STEP_FUNCTION.findall(cell)
+            if not functions:
+                yield f"{ARCHITECTURE}: {title}: no function of {path}"
+            for fault in step_faults(book, path, functions, "begins" in remark, before):
+                yield f"{ARCHITECTURE}: {title}: {fault}"
+            # What is on a side way is none of those that are counted.
+            if not remark.strip().startswith("with "):
+                files.add(path)
+            if remark.strip().startswith("asked"):
+                asked.add(path)
+        for counted, what in ((files, "files in all"), (asked, "are asked")):
+            said = re.search(rf"\b(\d+) {what}\b", part)
+            if counted and (not said or int(said[1]) != len(counted)):
+                yield f"{ARCHITECTURE}: {title}: {len(counted)} {what}"
+
+
 def layers(book):
     """Each layer of tests/run is told of."""
     text = book.tree.text("docs/HACKING.md")
@@ -523,4 +614,4 @@ def sentences(book):
 
 
 RULES = (links, paths, options, manuals, usages, settings, meson, names, words,
-         pages_named, rendered, includes, layers, sentences)
+         pages_named, rendered, includes, room_tables, layout, walks, layers, sentences)

@@ -5,6 +5,7 @@ import errno
 import os
 import pathlib
 import pty
+import re
 import resource
 import select
 import signal
@@ -14,6 +15,8 @@ import unittest
 
 from test_brickctl import (BLOCK, BRICKCTL, COMMAND_S, DONE, MIB, REFUSED,
                            UNREACHED, USAGE, Case, read_json)
+
+TOP = pathlib.Path(__file__).resolve().parents[3]
 
 DEADLINE_S = 60
 # Longer than the work after which a progress line appears.
@@ -177,6 +180,15 @@ class Doctor(Case):
         self.one(found, "versions", "ok", "libfabric", "kernel")
         self.one(found, "brick", "note", "KFBRICK")
         self.assertNotIn("store", found)
+
+    def test_every_scheme_that_works_without_a_device_is_looked_at(self):
+        table = (TOP / "proto/kfb_scheme.c").read_text(encoding="utf-8")
+        rows = re.findall(r'^\t\{\n\t\t\.name = "([\w-]+)".*?^\t\},', table, re.M | re.S)
+        self.assertIn("libfabric-tcp", rows)
+        rdma = re.findall(r'^\t\{\n\t\t\.name = "([\w-]+)"[^}]*\.is_rdma', table, re.M)
+        found = {check for check in self.examine() if check.startswith("fabric.")}
+        self.assertEqual(found, {f"fabric.{name}" for name in rows if name not in rdma})
+        self.assertIn("fabric." + rdma[0], self.examine("--brick", f"{rdma[0]}://model"))
 
     def test_a_verbs_brick_needs_a_device(self):
         found = self.examine("--brick", "verbs://model")

@@ -148,6 +148,21 @@ static void what_is_no_place_is_refused(void **state)
 	}
 }
 
+static void schemes_come_one_after_the_other(void **state)
+{
+	const struct kfb_scheme *scheme;
+	__u32 n;
+
+	assert_string_equal(kfb_scheme_at(0)->name, "tcp");
+	for (n = 0; (scheme = kfb_scheme_at(n)); n++)
+		assert_ptr_equal(kfb_scheme(scheme->name,
+					    (__u32)strlen(scheme->name)),
+				 scheme);
+	assert_true(n >= 3);
+	assert_null(kfb_scheme_at(n + 1));
+	assert_null(kfb_scheme_at((__u32)-1));
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -158,6 +173,7 @@ int main(void)
 		cmocka_unit_test(a_message_can_name_them_all),
 		cmocka_unit_test(a_place_is_a_host_and_perhaps_a_port),
 		cmocka_unit_test(what_is_no_place_is_refused),
+		cmocka_unit_test(schemes_come_one_after_the_other),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
