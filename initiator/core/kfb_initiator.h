@@ -300,9 +300,6 @@ struct kfb_initiator_config {
  * @runs: copies are being written again
  * @has_failed: and are to be from the beginning
  * @strikes: connections that a copy was at fault for
- * @has_given_up: the copies up to @given_up are lost, and are forgotten when none of
- *	them is in flight any more
- * @given_up: from kfb_retain_mark(), when that was so
  * @at: up to where they are posted, or newer ones have their bytes
  * @in_flight: bits of @parts
  * @parts: of copies on their way; each is one operation
@@ -321,8 +318,6 @@ struct kfb_initiator_retain {
 	_Bool runs;
 	_Bool has_failed;
 	__u32 strikes;
-	_Bool has_given_up;
-	__u64 given_up;
 	struct kfb_retain_cursor at;
 	__u32 in_flight;
 	struct {
@@ -602,7 +597,8 @@ static inline _Bool kfb_flush_mode_has_cache(__u32 flush_mode)
  *
  * It was not when the connection, the way to the brick or the brick itself went, or
  * when memory was short: then it goes again as often as that comes back. What the
- * brick or the fabric refuses ends every connection that it is posted on.
+ * brick or the fabric refuses ends every connection that it is posted on. Over tcp both
+ * look like the end of the connection.
  *
  * Context: any; no lock is needed.
  */

@@ -226,9 +226,8 @@ _Bool kfb_initiator_pump_flushes(struct kfb_initiator *i)
 	_Bool any;
 	__u32 n;
 
-	/* What is to be written again, or still is, is not durable yet. */
-	if (kfb_client_state(&i->client) != KFB_CLIENT_LIVE || i->replay_due ||
-	    i->retain.in_flight)
+	/* What is to be written again is not durable yet. */
+	if (kfb_client_state(&i->client) != KFB_CLIENT_LIVE || i->replay_due)
 		return 0;
 	any = kfb_initiator_begin_flushes(i);
 	for (n = 0; n < i->client.n_used; n++) {

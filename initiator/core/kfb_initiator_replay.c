@@ -16,6 +16,14 @@
 /* Steps of kfb_retain_next() under the locks at one time. */
 #define KFB_REPLAY_STEPS 1024
 
+/* Pages may go again when no write of a copy is under way. */
+static void kfb_initiator_replay_is_read(struct kfb_initiator *i)
+{
+	kfb_initiator_lock_copies(i);
+	kfb_retain_hold(&i->retain.book, i->retain.in_flight);
+	kfb_initiator_unlock_copies(i);
+}
+
 /*
  * Post the next write of a copy. -ENOENT: there is none; -EINPROGRESS: it is not
  * known yet which; -ENXIO: it has no place any more; others: ops->write_copy's.
@@ -32,20 +40,26 @@ static int kfb_initiator_replay_post(struct kfb_initiator *i, __u32 slot)
 
 	kfb_initiator_lock_copies(i);
 	rc = kfb_retain_next(&t->book, &t->at, KFB_REPLAY_STEPS, &piece);
-	if (rc > 0 && !piece.is_zero)
-		page = kfb_retain_page(&t->book, piece.id);
+	if (rc > 0) {
+		if (!piece.is_zero)
+			page = kfb_retain_page(&t->book, piece.id);
+		kfb_retain_hold(&t->book, 1);
+	}
 	kfb_initiator_unlock_copies(i);
 	if (rc <= 0)
 		return rc ? -EINPROGRESS : -ENOENT;
 	range.va = piece.va;
 	range.len = piece.len;
 	/* A copy is of a block that was mapped, and its mapping is restored. */
-	if (i->ops->locate(i, &range, &to))
-		return -ENXIO;
-	rc = i->ops->write_copy(i->queues[kfb_queue_of(piece.va, n_used)], slot,
-				&piece, page, &to);
-	if (rc < 0)
+	rc = -ENXIO;
+	if (!i->ops->locate(i, &range, &to))
+		rc = i->ops->write_copy(
+			i->queues[kfb_queue_of(piece.va, n_used)], slot, &piece,
+			page, &to);
+	if (rc < 0) {
+		kfb_initiator_replay_is_read(i);
 		return rc;
+	}
 	t->parts[slot].va = piece.va;
 	t->parts[slot].len = (__u32)rc;
 	t->in_flight |= (__u32)1 << slot;
@@ -54,38 +68,21 @@ static int kfb_initiator_replay_post(struct kfb_initiator *i, __u32 slot)
 	return 0;
 }
 
-/*
- * Copies that were given up are of no use any more: whoever accepts the loss must not
- * find them written after another one. The network may still read those that are under
- * way, and has them until then.
- */
-static void kfb_initiator_replay_forget(struct kfb_initiator *i)
-{
-	struct kfb_initiator_retain *t = &i->retain;
-
-	if (!t->has_given_up || t->in_flight)
-		return;
-	t->has_given_up = 0;
-	t->strikes = 0;
-	kfb_initiator_lock_copies(i);
-	kfb_retain_flushed(&t->book, t->given_up);
-	kfb_initiator_unlock_copies(i);
-	/* A flush may have waited for that. */
-	i->ops->kick(i);
-}
-
 /* Copies that cannot be written again: what they are copies of is lost. */
 static void kfb_initiator_replay_give_up(struct kfb_initiator *i)
 {
+	struct kfb_initiator_retain *t = &i->retain;
 	struct kfb_dirty all;
 
 	kfb_dirty_clear(&all);
 	all.all = 1;
 	i->replay_due = 0;
-	i->retain.runs = 0;
-	i->retain.given_up = kfb_initiator_retain_mark(i);
-	i->retain.has_given_up = 1;
-	kfb_initiator_replay_forget(i);
+	t->runs = 0;
+	t->strikes = 0;
+	/* Whoever accepts the loss must not find them written after another one. */
+	kfb_initiator_lock_copies(i);
+	kfb_retain_flushed(&t->book, kfb_retain_mark(&t->book));
+	kfb_initiator_unlock_copies(i);
 	kfb_initiator_lose(i, &all, KFB_LOSS_SUSPECT);
 }
 
@@ -95,7 +92,8 @@ static void kfb_initiator_replay_failed(struct kfb_initiator *i, int error)
 	struct kfb_initiator_retain *t = &i->retain;
 
 	t->has_failed = 1;
-	t->strikes += kfb_is_at_fault(error);
+	/* What is left of copies that were given up is nobody's fault. */
+	t->strikes += t->runs && kfb_is_at_fault(error);
 	if (t->strikes >= KFB_STRIKES_MAX && i->replay_due)
 		kfb_initiator_replay_give_up(i);
 	if (!t->in_flight)
@@ -180,7 +178,7 @@ void kfb_initiator_replayed(struct kfb_initiator_queue *q, __u32 slot,
 	struct kfb_initiator_retain *t = &i->retain;
 
 	t->in_flight &= ~((__u32)1 << slot);
-	kfb_initiator_replay_forget(i);
+	kfb_initiator_replay_is_read(i);
 	if (error) {
 		kfb_initiator_replay_failed(i, error);
 		return;

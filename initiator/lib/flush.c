@@ -146,4 +146,7 @@ void kfbrick_accept_losses(struct kfbrick *k)
 			op->error = -EIO;
 	}
 	kfb_losses_reset(&k->core.losses);
+	/* Who finds no room waits for a flush again. */
+	if (is_lost)
+		k->core.retain.error = 0;
 }

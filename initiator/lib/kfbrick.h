@@ -749,7 +749,8 @@ size_t kfbrick_losses(struct kfbrick *k, struct kfbrick_range *ranges,
  * @k: connection
  *
  * Flushes fail with -EIO from a loss until this call. Whoever calls it answers
- * for the lost writes: writes them again, or does without. Flushes and durable
+ * for the lost writes: writes them again, or does without. What such bytes are until
+ * they are written again is not known, and may change once more. Flushes and durable
  * writes that were under way when the loss came fail with -EIO, too.
  *
  * Context: does not block.

@@ -306,6 +306,7 @@ int kfbrick_unmap(struct kfbrick *k, struct kfbrick_mapping *mapping)
 	uint64_t len = mapping->range.n_blocks << KFB_BLOCK_SHIFT;
 	char words[KFBL_ERROR_BYTES];
 	int flushed = 0;
+	bool is_there;
 	int rc;
 
 	if (kfbl_io_uses_range(k, &mapping->range))
@@ -324,15 +325,17 @@ int kfbrick_unmap(struct kfbrick *k, struct kfbrick_mapping *mapping)
 	/* Copies go while a new session would still make the mapping again. */
 	kfb_initiator_retain_drop(&k->core, mapping->range.va, len);
 	rc = end_mapping(k, mapping);
+	/* One that did not outlive a loss is not at the brick any more. */
+	is_there = !mapping->error && is_mapped_still(rc);
 	/* That is told now, and the flush by the next one. */
-	if (flushed && is_mapped_still(rc)) {
+	if (flushed && is_there) {
 		owe_flush(k, &mapping->range, flushed);
 		flushed = 0;
 	}
 	/* The brick has it still, and its keys are alive. */
-	if (rc == -ENOMEM)
+	if (is_there && rc == -ENOMEM)
 		return rc;
-	if (rc == -ETIMEDOUT)
+	if (is_there)
 		kfb_initiator_unmap_late(&k->core, mapping->id);
 	LIST_REMOVE(mapping, link);
 	drop_mapping(k, mapping);

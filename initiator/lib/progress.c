@@ -32,11 +32,10 @@
  * of them EIO but for those of a queue that is flushed.
  */
 enum {
-	VERBS_REMOTE_ACCESS_ERROR =
-		10, /* the brick's NIC refused key or range */
+	VERBS_LOCAL_QP = 2, /* soft iWARP: it ended; soft RoCE: no way */
+	VERBS_REMOTE_ACCESS = 10, /* the brick's NIC refused key or range */
 	VERBS_RETRIES_EXCEEDED = 12, /* nothing of the brick's answers */
-	VERBS_NO_RECEIVE =
-		13, /* the brick's NIC had no buffer, again and again */
+	VERBS_NO_RECEIVE = 13, /* no buffer there, again and again */
 	VERBS_RESPONSE_TIMEOUT = 20,
 };
 
@@ -88,7 +87,9 @@ int kfbl_completion_error(const struct fi_cq_err_entry *entry, bool is_rdma)
 	if (entry->err == FI_ENOKEY)
 		return -EACCES;
 	switch (is_rdma ? entry->prov_errno : 0) {
-	case VERBS_REMOTE_ACCESS_ERROR:
+	case VERBS_LOCAL_QP:
+		return -ECONNABORTED;
+	case VERBS_REMOTE_ACCESS:
 		return -EACCES;
 	case VERBS_RETRIES_EXCEEDED:
 	case VERBS_RESPONSE_TIMEOUT:

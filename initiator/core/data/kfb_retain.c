@@ -109,6 +109,8 @@ static _Bool kfb_is_due(const struct kfb_retain *r, const struct kfb_copy *copy)
 /* What is of no use any more goes, but nothing before what came before it. */
 static void kfb_retain_trim(struct kfb_retain *r)
 {
+	if (r->is_read)
+		return;
 	while (r->tail < r->head) {
 		const struct kfb_copy *copy = kfb_copy_at(r, r->tail);
 
@@ -227,6 +229,12 @@ _Bool kfb_retain_is_filling(const struct kfb_retain *r)
 }
 
 /* ---- once more -------------------------------------------------------- */
+
+void kfb_retain_hold(struct kfb_retain *r, _Bool is_read)
+{
+	r->is_read = is_read;
+	kfb_retain_trim(r);
+}
 
 int kfb_retain_rewind(struct kfb_retain *r)
 {

@@ -137,6 +137,7 @@ struct kfb_retain_cursor {
  * @n_used: of these, in use
  * @next_page: the first that is not
  * @is_short: there was no room, and none has been given back since
+ * @is_read: see kfb_retain_hold()
  * @clock: writes that have completed
  * @safe: what completed by then is durable
  * @bytes: of the copies that are KEPT
@@ -153,6 +154,7 @@ struct kfb_retain {
 	__u32 n_used;
 	__u32 next_page;
 	_Bool is_short;
+	_Bool is_read;
 	__u64 clock;
 	__u64 safe;
 	__u64 bytes;
@@ -267,6 +269,15 @@ _Bool kfb_retain_has(const struct kfb_retain *r, __u64 va, __u64 len);
  * flush would give some back.
  */
 _Bool kfb_retain_is_filling(const struct kfb_retain *r);
+
+/**
+ * kfb_retain_hold - pages are read, or are not any more
+ * @r: the copies
+ * @is_read: they are, by writes of copies that are under way
+ *
+ * Meanwhile no page is given back, also of what has come to be of no use.
+ */
+void kfb_retain_hold(struct kfb_retain *r, _Bool is_read);
 
 /**
  * kfb_retain_rewind - what is not durable is to be written once more

@@ -250,8 +250,8 @@ CLIENT_MUTANTS = {
         "flushing", "kfb_initiator_flush.c",
         "if (i->retains) {", "if (0) {", INITIATOR, folder=CORE),
     "flush-before-the-copies": Mutant(
-        "flushing", "kfb_initiator_flush.c", " || i->replay_due ||\n",
-        " ||\n", INITIATOR, folder=CORE),
+        "flushing", "kfb_initiator_flush.c", " || i->replay_due)\n\t\treturn 0;",
+        ")\n\t\treturn 0;", INITIATOR, folder=CORE),
     "copies-stay-where-they-are": Mutant(
         "replay", "kfb_initiator_flush.c",
         "!kfb_dirty_is_empty(&told) || !kfb_dirty_is_empty(&fua);", "0;", KEPT, folder=CORE),
@@ -281,7 +281,7 @@ CLIENT_MUTANTS = {
         "replay", "kfb_initiator_replay.c", "\tif (t->in_flight)\n\t\treturn;\n", "",
         REPLAY, folder=CORE),
     "copy-kills-connections-for-ever": Mutant(
-        "replay", "kfb_initiator_replay.c", "t->strikes += kfb_is_at_fault(error);", "",
+        "replay", "kfb_initiator_replay.c", "t->strikes += t->runs && kfb_is_at_fault(error);", "",
         REPLAY, folder=CORE),
     "short-memory-is-final": Mutant(
         "restore", "blocks/kfb_map_try.c", "\tcase -ENOMEM:\n", "", MAP_TRY, folder=CORE),
@@ -295,17 +295,24 @@ CLIENT_MUTANTS = {
         "restore", "restore.c", "is_stale ? KFB_LOSS_BIRTH : KFB_LOSS_REFUSED", "KFB_LOSS_BIRTH",
         UNIT + "lib-resume", folder=LIB),
     "what-was-given-up-is-written-later": Mutant(
-        "replay", "kfb_initiator_replay.c", "kfb_retain_flushed(&t->book, t->given_up);", ";",
-        REPLAY, folder=CORE),
+        "replay", "kfb_initiator_replay.c",
+        "kfb_retain_flushed(&t->book, kfb_retain_mark(&t->book));", ";", REPLAY, folder=CORE),
     "memory-goes-while-the-network-reads-it": Mutant(
-        "replay", "kfb_initiator_replay.c", "if (!t->has_given_up || t->in_flight)",
-        "if (!t->has_given_up)", REPLAY, folder=CORE),
-    "flush-gives-memory-back-that-is-read": Mutant(
-        "replay", "kfb_initiator_flush.c", "i->replay_due ||\n\t    i->retain.in_flight)",
-        "i->replay_due)", REPLAY, folder=CORE),
+        "replay", "data/kfb_retain.c", "if (r->is_read)", "if (0)", REPLAY, folder=CORE),
+    "memory-is-kept-for-what-was-not-posted": Mutant(
+        "replay", "kfb_initiator_replay.c", "\t\tkfb_initiator_replay_is_read(i);\n\t\treturn rc;",
+        "\t\treturn rc;", REPLAY, folder=CORE),
     "strikes-are-anothers": Mutant(
-        "replay", "kfb_initiator_replay.c", "t->has_given_up = 0;\n\tt->strikes = 0;",
-        "t->has_given_up = 0;", REPLAY, folder=CORE),
+        "replay", "kfb_initiator_replay.c", "t->runs = 0;\n\tt->strikes = 0;",
+        "t->runs = 0;", REPLAY, folder=CORE),
+    "strikes-of-what-was-given-up-count": Mutant(
+        "replay", "kfb_initiator_replay.c", "t->runs && kfb_is_at_fault(error)",
+        "kfb_is_at_fault(error)", REPLAY, folder=CORE),
+    "dead-mapping-stays": Mutant(
+        "sessions", "map.c", "is_there = !mapping->error && ", "is_there = ",
+        UNIT + "lib-resume", folder=LIB),
+    "accepted-loss-fails-writes": Mutant(
+        "replay", "flush.c", "k->core.retain.error = 0;", ";", KEPT, folder=LIB),
     "network-is-the-copys-fault": Mutant(
         "replay", "kfb_initiator.c", "\tcase -ETIMEDOUT:\n\t\treturn 0;", "\t\treturn 0;",
         REPLAY, folder=CORE),
@@ -468,7 +475,7 @@ CLIENT_MUTANTS = {
         "calls", "requests.c", "if (!is_absent(k, va, n_blocks))",
         "if (!is_absent(k, va, n_blocks) && 0)", UNIT + "lib-control", folder=LIB),
     "mapping-that-the-brick-keeps-is-forgotten": Mutant(
-        "calls", "map.c", "\tif (rc == -ENOMEM)\n\t\treturn rc;\n", "",
+        "calls", "map.c", "\tif (is_there && rc == -ENOMEM)\n\t\treturn rc;\n", "",
         UNIT + "lib-control", folder=LIB),
     "mapping-that-the-brick-keeps-is-asked-for-once": Mutant(
         "calls", "kfb_initiator_call.c", "\tkfb_initiator_add_late(i, id);\n", "",

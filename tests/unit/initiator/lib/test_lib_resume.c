@@ -192,6 +192,35 @@ static void a_refused_mapping_is_not_said_to_be_anothers(void **state)
 	assert_int_equal(kfbrick_write(k, FAKE_VA, "y", 1), -EACCES);
 }
 
+/* Whatever it died of: it is gone when it is unmapped, and can be mapped anew. */
+static void a_mapping_that_died_can_be_unmapped(void **state)
+{
+	static const int errors[] = { -EACCES, -ENOMEM, -ETIMEDOUT };
+	struct kfbrick_config config = lib_config();
+	struct kfbrick_mapping *mapping;
+	size_t i;
+
+	config.reconnect_ms = TIMEOUT_MS;
+	assert_int_equal(lib_connect(&config), 0);
+	for (i = 0; i < sizeof(errors) / sizeof(errors[0]); i++) {
+		mapping = lib_map(1);
+		rules->refuse_status = KFB_ST_DENIED;
+		rules->refuse_op = KFB_OP_MAP;
+		rules->forget = true;
+		rules->drop_once = KFB_OP_PING;
+		assert_int_equal(kfbrick_ping(k), 0);
+		rules->refuse_op = 0;
+		assert_int_equal(mapping->error, -EACCES);
+		/* As if this process had had no memory for it, for one. */
+		mapping->error = errors[i];
+		assert_int_equal(kfbrick_unmap(k, mapping), errors[i]);
+		assert_int_equal(kfbrick_ping(k), 0);
+		/* The brick has none of it. */
+		assert_int_equal(fake_brick_seen(brick, KFB_OP_UNMAP), 0);
+	}
+	lib_map(1);
+}
+
 /* Of one queue; false when none came in time. */
 static bool post_is_in_flight(const struct kfbl_queue *q, size_t shorter_than)
 {
@@ -359,6 +388,7 @@ int main(void)
 		UNCONNECTED(
 			a_mapping_waits_for_a_brick_that_is_short_of_memory),
 		UNCONNECTED(a_refused_mapping_is_not_said_to_be_anothers),
+		UNCONNECTED(a_mapping_that_died_can_be_unmapped),
 		UNCONNECTED(every_operation_ends_once_with_the_connection),
 	};
 

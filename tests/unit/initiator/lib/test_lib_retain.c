@@ -229,6 +229,36 @@ static void a_mapping_that_dies_takes_its_copies_with_it(void **state)
 	assert_int_equal(fake_brick_memory(brick)[0], 0);
 }
 
+/* A loss that was accepted fails no write that has to wait for room. */
+static void after_an_accepted_loss_writes_wait_for_room(void **state)
+{
+	static uint8_t more[2 * KFBRICK_RETAIN_MIN_BYTES];
+	struct kfb_dirty all = { .all = 1 };
+	struct kfbrick_completion done;
+	struct kfbrick_memory *memory;
+	uint64_t until_ms;
+
+	(void)state;
+	assert_int_equal(kfbrick_write(k, FAKE_VA, data, BYTES), 0);
+	kfb_initiator_lose(&k->core, &all, KFB_LOSS_SUSPECT);
+	assert_int_equal(kfbrick_flush(k), -EIO);
+	kfbrick_accept_losses(k);
+	/* There is no room while no flush is over. */
+	rules->hold_op = KFB_OP_FLUSH;
+	assert_int_equal(
+		kfbrick_memory_register(k, more, sizeof(more), &memory), 0);
+	assert_int_equal(
+		kfbrick_post_write(k, FAKE_VA, more, sizeof(more), more), 0);
+	until_ms = kfbl_now_ms() + TIMEOUT_MS;
+	while (!k->core.retain.n_waits) {
+		assert_true(kfbl_now_ms() < until_ms);
+		assert_int_equal(kfbrick_poll(k, &done, 1, 1), 0);
+	}
+	rules->hold_op = 0;
+	assert_int_equal(lib_collect().error, 0);
+	assert_int_equal(kfbrick_flush(k), 0);
+}
+
 static void without_copies_the_loss_is_told(void **state)
 {
 	(void)state;
@@ -264,6 +294,8 @@ static void verbs_tells_the_network_from_the_operation(void **state)
 		int error;
 		bool is_at_fault;
 	} cases[] = {
+		{ FI_EIO, 2, true, -ECONNABORTED, false },
+		{ FI_EIO, 4, true, -EIO, true },
 		{ FI_EIO, 10, true, -EACCES, true },
 		{ FI_EIO, 11, true, -EIO, true },
 		{ FI_EIO, 12, true, -ETIMEDOUT, false },
@@ -303,6 +335,7 @@ int main(void)
 		CASE(a_search_that_takes_long_waits_for_nothing),
 		CASE(an_unmapped_range_is_never_written_again),
 		CASE(a_mapping_that_dies_takes_its_copies_with_it),
+		CASE(after_an_accepted_loss_writes_wait_for_room),
 		CASE(without_copies_the_loss_is_told),
 		CASE(room_that_helps_nobody_is_refused),
 		cmocka_unit_test(verbs_tells_the_network_from_the_operation),
