@@ -273,7 +273,7 @@ struct kfbk_resize {
 };
 
 /* Mappings that the brick wants back; see blocks/mapcache.c. */
-struct kfbk_give {
+struct kfbk_recall {
 	bool is_asked;
 	u64 mapping_id;
 	u64 first;
@@ -288,9 +288,9 @@ struct kfbk_give {
  * @nodes: memory of @book
  * @widen_ms: the map work's: when more mappings are tried again, after the
  *	brick was short of memory
- * @give: under dev->lock
- * @n_asked: times that the brick wanted some back
- * @n_given: mappings that it got
+ * @recall: the last one that the map work has not taken; under dev->lock
+ * @n_recalls: EVENTs by which the brick asked for mappings
+ * @n_returned: mappings that were unmapped for them
  */
 struct kfbk_cache {
 	u32 cap;
@@ -298,9 +298,9 @@ struct kfbk_cache {
 	struct kfb_mapcache book;
 	struct kfb_mapcache_node *nodes;
 	u64 widen_ms;
-	struct kfbk_give give;
-	atomic_long_t n_asked;
-	atomic_long_t n_given;
+	struct kfbk_recall recall;
+	atomic_long_t n_recalls;
+	atomic_long_t n_returned;
 };
 
 /**
