@@ -37,7 +37,7 @@ struct brick_tier;
 #define BRICK_TIER_STEP_MAX 16
 /* Jobs of administrators that are waiting or under way. */
 #define BRICK_TIER_ORDERS_MAX 16
-/* Likewise of all clients whose MAPs do not wait, and of each. */
+/* Jobs of all clients whose MAPs do not wait, and of each of these clients. */
 #define BRICK_TIER_ASKED_MAX  64
 #define BRICK_TIER_ASKED_EACH 4
 /* Administrators' jobs that have ended, and are remembered. */

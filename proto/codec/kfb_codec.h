@@ -305,8 +305,8 @@ int kfb_decode_reject(const void *buf, __u32 len, struct kfb_reject *out);
  *
  * Context: any.
  * Return: 0; -EBADMSG: malformed, end the connection; -EMSGSIZE: longer than
- * KFB_REQ_MAX_BYTES, likewise; -EOPNOTSUPP: a well-formed header with an op
- * this version does not know: answer with KFB_ST_NOT_SUPPORTED.
+ * KFB_REQ_MAX_BYTES, end the connection; -EOPNOTSUPP: a well-formed header with
+ * an op this version does not know: answer with KFB_ST_NOT_SUPPORTED.
  */
 int kfb_decode_request(const void *buf, __u32 len, struct kfb_request *out);
 

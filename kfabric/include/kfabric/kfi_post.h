@@ -113,14 +113,14 @@ struct kfi_post_ep;
  * @ready: optional: may be posted in a direction (FI_TRANSMIT, FI_RECV)
  *	besides what ep->up and ep->broken say? 0, or -errno for the post to
  *	return
- * @queue: take an operation. 0: kfi_post_done() will end it; 1: likewise, and
+ * @queue: take an operation. 0: kfi_post_done() will end it; 1: that, too, and
  *	posted() is called when the lock is released, until when the provider must
  *	keep the endpoint; -errno: it is the caller's again
  * @posted: optional: go on with what @queue has taken, in the context of a post: no
  *	completion may come from it
  * @kick: optional: run what was queued with FI_MORE
- * @submit_inline: optional: the same in this context, which may sleep; with it
- *	goes &fid_ep.is_inline
+ * @submit_inline: optional: run what was queued with FI_MORE in this context,
+ *	which may sleep; with it goes &fid_ep.is_inline
  * @part_free: optional: a &kfi_post_ep.parts is free
  * @cancel: optional: see fi_cancel(); @op may be one that is over: nothing of it
  *	is to be read before it was found on a list
