@@ -423,8 +423,8 @@ static void check_error(struct sim_disk *d, const struct sim_asked *a,
 {
 	if (is_refused(d, a) || d->brick->n_spoiled)
 		return;
-	/* It was over, and has been taken up again since. */
-	if (a->n_takings != d->n_takings)
+	/* It was over, and has been taken up again since, or is just now. */
+	if (a->n_takings != d->n_takings || d->n_takers)
 		return;
 	/* Others may have taken what has to be mapped, or allocated, first. */
 	if (error != -EIO || !state_is(d, "up", "connecting") ||
