@@ -300,7 +300,7 @@ int kfb_decode_reject(const void *buf, __u32 len, struct kfb_reject *out);
 /**
  * kfb_decode_request - check and copy a request
  * @buf: the message as received, any alignment
- * @len: its length, bytes
+ * @len: length of the message, bytes
  * @out: filled on success; on -EOPNOTSUPP op, credits and cookie are filled
  *
  * Context: any.
@@ -313,7 +313,7 @@ int kfb_decode_request(const void *buf, __u32 len, struct kfb_request *out);
 /**
  * kfb_decode_reply - check and copy a reply or an EVENT
  * @buf: the message as received, any alignment
- * @len: its length, bytes
+ * @len: length of the message, bytes
  * @out: filled on success, undefined otherwise; large (about 5 KiB): not for
  *	a kernel stack
  *

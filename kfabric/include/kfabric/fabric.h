@@ -401,7 +401,7 @@ enum fi_threading {
  * enum fi_progress - who drives operations: domain_attr.control_progress and
  *	data_progress
  * @FI_PROGRESS_UNSPEC: in hints: any
- * @FI_PROGRESS_AUTO: they go on without a call; so it is with all providers
+ * @FI_PROGRESS_AUTO: operations go on without a call; so it is with all providers
  * @FI_PROGRESS_MANUAL: in hints: the caller would call for it
  */
 enum fi_progress {

@@ -22,11 +22,11 @@
 
 /**
  * enum fi_datatype - types of elements; libfabric has more, and other numbers
- * @FI_INT32: signed, in the byte order of the peer's host, as all of them
- * @FI_UINT32: unsigned
- * @FI_INT64: signed
- * @FI_UINT64: unsigned
- * @FI_DATATYPE_LAST: how many there are
+ * @FI_INT32: 4 bytes, signed, in the byte order of the peer's host
+ * @FI_UINT32: 4 bytes, unsigned, in the byte order of the peer's host
+ * @FI_INT64: 8 bytes, signed, in the byte order of the peer's host
+ * @FI_UINT64: 8 bytes, unsigned, in the byte order of the peer's host
+ * @FI_DATATYPE_LAST: how many types there are
  */
 enum fi_datatype {
 	FI_INT32,
