@@ -54,7 +54,7 @@ struct kfb_hmac {
  * @hello: raw HELLO, KFB_HELLO_BYTES, as it travelled
  * @accept: raw ACCEPT, KFB_ACCEPT_BYTES, as it travelled
  * @name: the client's name as AUTH carries it, without padding
- * @name_len: its length, bytes, at most KFB_NAME_MAX
+ * @name_len: length of @name, bytes, at most KFB_NAME_MAX
  */
 struct kfb_transcript {
 	const void *hello;

@@ -55,12 +55,12 @@ static inline _Bool kfb_rate_equals(const struct kfb_rate *a,
 
 /**
  * struct kfb_bucket - what of a rate has not been used
- * @rate: by which it fills
- * @burst_ms: it holds what the rate gives in so long
- * @piece_max_bytes: an operation of more is cut, where it can be; 0: none is
- * @filled_ms: when it was filled last
+ * @rate: by which the bucket fills
+ * @burst_ms: the bucket holds what the rate gives in this time
+ * @piece_max_bytes: an operation of more bytes is cut, where it can be; 0: none is
+ * @filled_ms: when the bucket was filled last
  * @bytes: 1/1000 bytes that are left; below 0: owed
- * @ops: 1/1000 operations, likewise
+ * @ops: 1/1000 operations that are left; below 0: owed
  */
 struct kfb_bucket {
 	struct kfb_rate rate;

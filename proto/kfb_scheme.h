@@ -78,9 +78,9 @@ const char *kfb_scheme_names(char text[KFB_SCHEMES_BYTES]);
 /**
  * struct kfb_place - where an address leads
  * @host: without brackets, and without a NUL behind it
- * @host_len: bytes of it
+ * @host_len: bytes of @host
  * @port: 0 where there is none
- * @has_port: there is one
+ * @has_port: the address has a port
  * @has_brackets: around the host
  */
 struct kfb_place {

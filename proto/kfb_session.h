@@ -32,7 +32,7 @@ enum kfb_role {
  * @KFB_CONN_CLOSING: nothing new; completions drain, then the endpoint goes
  * @KFB_CONN_BACKOFF: client only: nothing, until the next try
  * @KFB_CONN_CLOSED: nothing, for ever
- * @KFB_CONN_STATES: how many there are
+ * @KFB_CONN_STATES: how many states there are
  */
 enum kfb_conn_state {
 	KFB_CONN_IDLE,
@@ -47,12 +47,12 @@ enum kfb_conn_state {
 
 /**
  * enum kfb_session_state - what a session's handles are good for
- * @KFB_SESSION_OPENING: it has none; the client has not proven itself
- * @KFB_SESSION_LIVE: use, while the lease lasts
- * @KFB_SESSION_DETACHED: no connection; they last as long as the lease does
- * @KFB_SESSION_FENCING: none may be used; they are being revoked
- * @KFB_SESSION_ENDED: all are revoked
- * @KFB_SESSION_STATES: how many there are
+ * @KFB_SESSION_OPENING: there are no handles; the client has not proven itself
+ * @KFB_SESSION_LIVE: handles may be used, while the lease lasts
+ * @KFB_SESSION_DETACHED: no connection; handles last as long as the lease does
+ * @KFB_SESSION_FENCING: no handle may be used; all are being revoked
+ * @KFB_SESSION_ENDED: all handles are revoked
+ * @KFB_SESSION_STATES: how many states there are
  */
 enum kfb_session_state {
 	KFB_SESSION_OPENING,

@@ -23,8 +23,8 @@
 
 /**
  * struct kfb_credits - requests that one side may still send on a queue
- * @limit: granted by ACCEPT
- * @available: of these, not in use
+ * @limit: credits that ACCEPT has granted
+ * @available: credits that are not in use
  */
 struct kfb_credits {
 	__u16 limit;
@@ -69,8 +69,8 @@ struct kfb_slot {
 
 /**
  * struct kfb_slots - the slots of one queue, on either side
- * @n: how many
- * @n_busy: of these, busy
+ * @n: how many slots there are
+ * @n_busy: how many slots are busy
  * @slot: the slots
  */
 struct kfb_slots {

@@ -28,7 +28,7 @@ int kfb_size_parse(const char *text, __u64 *value, unsigned int *error_at);
  * kfb_range_parse - read VA+N
  * @text: terminated by a NUL
  * @va: address of the first block; untouched on failure
- * @n_blocks: how many, at least 1; untouched on failure
+ * @n_blocks: how many blocks, at least 1; untouched on failure
  * @error_at: on failure the offset in @text of what is wrong; may be NULL
  *
  * The whole address space, 0x0+8796093022208, is a range.
@@ -44,7 +44,7 @@ int kfb_range_parse(const char *text, __u64 *va, __u64 *n_blocks,
 /**
  * kfb_blocks_parse - read a number of blocks, as N of a range, or 0
  * @text: terminated by a NUL
- * @n_blocks: how many; untouched on failure
+ * @n_blocks: how many blocks; untouched on failure
  * @error_at: on failure the offset in @text of what is wrong; may be NULL
  *
  * Context: any.

@@ -118,9 +118,9 @@ struct kfb_wire_reject {
 #define KFB_OP_PING	   9
 #define KFB_OP_EVENT	   10 /* brick to client; PING or UNMAP acknowledges it */
 #define KFB_OP_FENCE	   11 /* of who has the role fencer */
-#define KFB_OP_CLIENT	   12 /* likewise */
+#define KFB_OP_CLIENT	   12 /* of who has the role fencer */
 #define KFB_OP_RESERVE	   13 /* changes keys and reservation of a range */
-#define KFB_OP_RESERVATION 14 /* asks for them */
+#define KFB_OP_RESERVATION 14 /* asks for keys and reservation of a range */
 #define KFB_OP_LAST	   14
 #define KFB_OP_REPLY	   0x8000
 

@@ -16,7 +16,7 @@
 /**
  * struct brick_admin_line - what has arrived and is not used yet
  * @len: bytes in @buf
- * @buf: they
+ * @buf: the bytes that have arrived
  */
 struct brick_admin_line {
 	size_t len;

@@ -79,14 +79,14 @@ struct brick_counters {
  * struct brick_client_counters - what one client has had done since the start
  * @ops: its requests answered, by op; those of ops that this version does not
  *	know: 0
- * @failed: of these, with another status than OK
+ * @failed: its requests answered with another status than OK
  * @flushed_bytes: written back by cache lines, for its FLUSHes and at the end of
  *	its sessions
  * @zeroed_blocks: slots that its ALLOCs had to wait for to be zeroed
  * @promoted_blocks: moved out of the slow tier for its MAPs that waited for them
  * @read_bytes: by its one-sided reads, where that can be counted
- * @written_bytes: by its one-sided writes, likewise
- * @data_ops: these reads and writes
+ * @written_bytes: by its one-sided writes, where that can be counted
+ * @data_ops: its one-sided reads and writes, where they can be counted
  * @rate_exceeded: how often one of its sessions has moved more than its rate gives
  */
 struct brick_client_counters {

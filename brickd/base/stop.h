@@ -8,8 +8,8 @@
 
 /*
  * struct brick_stop - is the daemon stopping?
- * @is_stopping: it is
- * @deadline_ms: nothing is waited for any longer
+ * @is_stopping: the daemon is stopping
+ * @deadline_ms: when nothing is waited for any longer
  */
 struct brick_stop {
 	bool is_stopping;

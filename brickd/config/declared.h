@@ -18,9 +18,9 @@ enum brick_persistence {
 
 /**
  * enum brick_ddio - does what devices write stop in the CPU's caches?
- * @BRICK_DDIO_UNKNOWN: taken for on
- * @BRICK_DDIO_ON: it does
- * @BRICK_DDIO_OFF: the administrator has switched that off
+ * @BRICK_DDIO_UNKNOWN: nobody has said; taken for BRICK_DDIO_ON
+ * @BRICK_DDIO_ON: what devices write stops there
+ * @BRICK_DDIO_OFF: the administrator has switched DDIO off
  */
 enum brick_ddio {
 	BRICK_DDIO_UNKNOWN,

@@ -26,16 +26,16 @@
 
 /*
  * struct brick_range_lock - one op's blocks; embedded in the op
- * @link: among all, in the order they came
- * @ready_link: among those that are held and have not been told
- * @is_ready: it is there
- * @span: the blocks
+ * @link: among all locks, in the order in which they came
+ * @ready_link: among locks that are held and whose ops have not been told
+ * @is_ready: the lock is among those of @ready_link
+ * @span: the blocks that are locked
  * @held: nothing that came before overlaps
  * @granted: called when a waiting lock is held at last
- * @number: in the order they came
- * @n_before: of those that overlap, how many came before and are still there
- * @n_behind: how many came behind it
- * @by_block: its place in the index
+ * @number: the lock's, in the order in which locks came
+ * @n_before: how many overlapping locks came before and are still there
+ * @n_behind: how many overlapping locks came behind
+ * @by_block: the lock's place in the index
  */
 struct brick_range_lock {
 	TAILQ_ENTRY(brick_range_lock) link;
@@ -54,13 +54,13 @@ TAILQ_HEAD(brick_range_lock_list, brick_range_lock);
 
 /*
  * struct brick_range_locks - held and waiting locks
- * @list: in the order they came
- * @by_block: the same by their blocks: a request looks at those alone that overlap
- * @n: how many
- * @n_held: of these
- * @last: number
- * @ready: in drop(): those that it goes on to tell
- * @is_granting: it does
+ * @list: all locks, in the order in which they came
+ * @by_block: all locks, by their blocks: a request looks at those alone that overlap
+ * @n: how many locks there are
+ * @n_held: how many locks are held
+ * @last: number of the last lock that came
+ * @ready: in drop(): locks whose ops are still to be told
+ * @is_granting: drop() is telling ops
  */
 struct brick_range_locks {
 	struct brick_range_lock_list list;
@@ -96,7 +96,7 @@ bool brick_range_locks_would_wait(const struct brick_range_locks *locks,
 /**
  * brick_range_locks_is_crowded - would one more be too many for those it overlaps?
  * @locks: all locks
- * @span: its blocks
+ * @span: blocks of the one more
  */
 bool brick_range_locks_is_crowded(const struct brick_range_locks *locks,
 				  struct brick_span span);

@@ -387,7 +387,7 @@ static void take_completion(struct brick_conn *c, struct fi_cq_msg_entry *entry)
 		c->net->ops->connected(c);
 		c->net->ops->message(c, buf->data, (uint32_t)entry->len);
 	}
-	/* Whoever has said goodbye says nothing that anybody waits for. */
+	/* Whoever disconnects says nothing that anybody waits for. */
 	if (c->state == KFB_CONN_CLOSING || c->is_disconnecting)
 		return;
 	rc = post_receive(c, buf);

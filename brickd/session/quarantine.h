@@ -19,8 +19,8 @@
 
 /**
  * brick_quarantine_add - a mapping was closed
- * @session: whose
- * @span: its blocks
+ * @session: the session that had the mapping
+ * @span: blocks of the mapping
  *
  * Return: 0, or -ENOMEM: end the session instead.
  */
@@ -66,7 +66,7 @@ int brick_quarantine_token(struct brick_sessions *all, struct brick_span span,
  * brick_quarantine_settle - a FREE with a token has ended
  * @all: all sessions
  * @token: from brick_quarantine_token()
- * @freed: it succeeded
+ * @freed: the FREE has succeeded
  *
  * Releases the slots when all who held them back went while it ran.
  */

@@ -325,15 +325,15 @@ struct brick_session_ops {
  * @requests: who executes them; not looked into here
  * @list: all, also those that are ending; no request looks through it, as
  *	there may be tens of thousands
- * @by_id: the same, by the low bits of their ids, which are random
- * @n: how many
- * @n_in: by state
- * @n_admitted: of these, those that have or had a client
+ * @by_id: all sessions, by the low bits of their ids, which are random
+ * @n: how many sessions there are
+ * @n_in: how many are in each state
+ * @n_admitted: how many sessions have or had a client
  * @anonymous: the client of sessions without AUTH
  * @of_clients: what each client has had done, by its number; the last one:
  *	whoever is served without AUTH. Counted by any thread
  * @holdings: of each client by the same numbers; NULL: it has no session
- * @flows: likewise
+ * @flows: of each client by the same numbers
  * @strangers: of all sessions before AUTH
  * @fences: clients that are kept out
  * @rated: sessions with a rate; the one that has not been looked at longest is first

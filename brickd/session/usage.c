@@ -34,11 +34,11 @@
 #define WHAT_BYTES 80
 
 /*
- * The rate by which it is judged. A client that makes each of its writes durable, as a
- * disk does with FUA, reads a few bytes behind each, and counts none of these reads; here
- * they look like any, so that there may be twice as many operations.
+ * The rate that a session is measured against. A client that makes each of its writes
+ * durable, as a disk does with FUA, reads a few bytes behind each, and counts none of
+ * these reads; here they look like any, so that there may be twice as many operations.
  */
-static struct kfb_rate judged_rate(const struct kfb_rate *rate)
+static struct kfb_rate tolerated_rate(const struct kfb_rate *rate)
 {
 	uint64_t bytes = rate->bytes_per_s + (rate->bytes_per_s >> SLACK_SHIFT);
 	uint64_t n_ops = 2 * (uint64_t)rate->ops_per_s;
@@ -83,8 +83,8 @@ static bool is_untold(const struct brick_session *s)
 	       !(kfb_event_needs(KFB_EVENT_RATE) & ~s->features);
 }
 
-static void judge_session(struct brick_session *s, const struct stcp_moved *sum,
-			  uint64_t now_ms)
+static void measure_session(struct brick_session *s,
+			    const struct stcp_moved *sum, uint64_t now_ms)
 {
 	struct kfb_bucket *b = &s->usage.bucket;
 	uint64_t looked_ms = b->filled_ms;
@@ -129,7 +129,7 @@ void brick_usage_look(struct brick_session *s)
 		brick_count_add(&counters->data_ops, sum.n_ops);
 	}
 	if (kfb_rate_is_set(&s->rate))
-		judge_session(s, &sum, now_ms);
+		measure_session(s, &sum, now_ms);
 }
 
 void brick_usage_noted(struct brick_session *s)
@@ -170,7 +170,7 @@ static void change_rate(struct brick_session *s, const struct kfb_rate *rate)
 
 void brick_usage_begin(struct brick_session *s)
 {
-	const struct kfb_rate rate = judged_rate(&s->client->rate);
+	const struct kfb_rate rate = tolerated_rate(&s->client->rate);
 
 	change_rate(s, &s->client->rate);
 	kfb_bucket_init(&s->usage.bucket, &rate, BURST_MS, brick_now_ms());
@@ -183,7 +183,7 @@ void brick_usage_end(struct brick_session *s)
 
 bool brick_usage_take_rate(struct brick_session *s)
 {
-	const struct kfb_rate rate = judged_rate(&s->client->rate);
+	const struct kfb_rate rate = tolerated_rate(&s->client->rate);
 	uint64_t now_ms = brick_now_ms();
 
 	if (kfb_rate_equals(&s->rate, &s->client->rate))

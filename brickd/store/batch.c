@@ -373,7 +373,7 @@ void brick_batch_publish(struct brick_store *s, struct brick_batch *b)
 	brick_store_unlock(s);
 }
 
-void brick_batch_drop(struct brick_store *s, struct brick_batch *b)
+void brick_batch_abandon(struct brick_store *s, struct brick_batch *b)
 {
 	uint64_t r;
 

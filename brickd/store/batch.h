@@ -58,10 +58,10 @@ int brick_batch_add(struct brick_store *s, struct brick_batch *b,
 void brick_batch_publish(struct brick_store *s, struct brick_batch *b);
 
 /**
- * brick_batch_drop - forget a batch whose fate the medium did not tell
+ * brick_batch_abandon - forget a batch whose fate the medium did not tell
  * @s: the store, failed
- * @b: the batch
+ * @b: the batch; the slots that it took stay taken, as they may be in use on the medium
  */
-void brick_batch_drop(struct brick_store *s, struct brick_batch *b);
+void brick_batch_abandon(struct brick_store *s, struct brick_batch *b);
 
 #endif

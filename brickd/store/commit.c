@@ -259,7 +259,7 @@ static void execute_batch(struct brick_store *s, struct brick_batch *b)
 		ret = commit_batch(s, b);
 	}
 	if (ret)
-		brick_batch_drop(s, b);
+		brick_batch_abandon(s, b);
 	else
 		brick_batch_publish(s, b);
 	for (i = 0; i < b->n_ops; i++)

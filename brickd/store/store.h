@@ -483,8 +483,8 @@ struct brick_store_stats {
 	uint64_t slots_bad;
 	uint64_t slots_ready; /* free, and in nobody's hands */
 	uint64_t slots_cleaning; /* being zeroed: ready in a moment */
-	uint64_t slow_ready; /* 0 once it has failed */
-	uint64_t slow_cleaning; /* likewise */
+	uint64_t slow_ready; /* 0 once the slow tier has failed */
+	uint64_t slow_cleaning; /* 0 once the slow tier has failed */
 	uint64_t slow_total; /* 0: there is no slow tier */
 	uint64_t slow_clean;
 	uint64_t slow_dirty;

@@ -37,7 +37,7 @@ struct brick_tier;
 #define BRICK_TIER_STEP_MAX 16
 /* Jobs of administrators that are waiting or under way. */
 #define BRICK_TIER_ORDERS_MAX 16
-/* Likewise of all clients whose MAPs do not wait, and of each. */
+/* Jobs of all clients whose MAPs do not wait, and of each of these clients. */
 #define BRICK_TIER_ASKED_MAX  64
 #define BRICK_TIER_ASKED_EACH 4
 /* Administrators' jobs that have ended, and are remembered. */
@@ -93,11 +93,11 @@ struct brick_tier_job {
 TAILQ_HEAD(brick_tier_jobs, brick_tier_job);
 
 /*
- * struct brick_tier_step - what is under way
- * @is_busy: it is
- * @stepped: called in the loop thread when it has ended
- * @job: for whom, NULL: background
- * @n: moves
+ * struct brick_tier_step - the step that is under way
+ * @is_busy: a step is under way
+ * @stepped: called in the loop thread when the step has ended
+ * @job: for whom the step is, NULL: background
+ * @n: how many moves the step has
  */
 struct brick_tier_step {
 	struct brick_work work;
@@ -130,10 +130,10 @@ struct brick_tier_reservation {
  * @is_on: there is a slow tier
  * @thread: copies, and keeps the order of rest
  * @waiting: jobs of MAPs
- * @orders: those of administrators, and of clients whose MAPs do not wait
- * @n_orders: administrators'
- * @n_asked: clients'
- * @last_turn: of either
+ * @orders: jobs of administrators, and of clients whose MAPs do not wait
+ * @n_orders: how many of @orders are administrators'
+ * @n_asked: how many of @orders are clients'
+ * @last_turn: the last turn of a job of @orders
  * @reserved: for the next try of a MAP
  * @n_map_steps: steps for MAPs since orders had one
  * @ended: the last of the administrators' orders that have ended

@@ -63,17 +63,18 @@ struct kfb_initiator;
 /**
  * struct kfb_initiator_queue - one queue, in the port's memory
  * @initiator: whose
- * @index: which
+ * @index: the queue's number
  * @address: of the brick, by number, that it was connected to last
  * @is_connecting: the brick has not answered to the request to connect
- * @why: set by @connect of the port when it fails: words for it, which stay; NULL:
- *	those of its errno
+ * @why: set by @connect of the port when that fails: words for the failure, which
+ *	stay; NULL: those of its errno
  * @n_rx: receives posted
  * @n_early: messages that came before the brick's answer to the request to
  *	connect was looked at
- * @early: they, in order; where they lie is the port's until they are taken
+ * @early: the messages that came early, in order; where they lie is the port's until
+ *	they are taken
  * @n_unsent: messages that there was no room for
- * @unsent: they, in order
+ * @unsent: messages that there was no room for, in order
  * @flush_ids: by the engine's slot: the number of a FLUSH request's op
  * @makes_mapping: by the engine's slot: a MAP that is not for a further page
  * @unmaps: by the engine's slot: the mapping that a request gives back which nobody
@@ -132,15 +133,15 @@ struct kfb_initiator_call {
 /**
  * struct kfb_initiator_flush - somebody who waits for a flush
  * @node: in the initiator's ring while it waits; the core's
- * @ticket: which ops it waits for
- * @only: the queue it is about, or KFB_INITIATOR_ALL_QUEUES
- * @is_of_write: of one write that is to be durable: it answers for that alone
- * @is_told: its owner is told of every failure of the medium that nobody was
+ * @ticket: which ops the flush waits for
+ * @only: the queue the flush is about, or KFB_INITIATOR_ALL_QUEUES
+ * @is_of_write: of one write that is to be durable: the flush answers for that alone
+ * @is_told: whoever waits is told of every failure of the medium that nobody was
  *	told of
- * @is_due: it begins (again) when the session is LIVE
- * @copy: of the write that it is of, or KFB_RETAIN_NONE
+ * @is_due: the flush begins (again) when the session is LIVE
+ * @copy: of the write that is to be durable, or KFB_RETAIN_NONE
  * @mark: the core's: which retained copies it makes superfluous
- * @error: its own, when it is over
+ * @error: the flush's own, when it is over
  */
 struct kfb_initiator_flush {
 	struct kfb_ring node;
@@ -167,7 +168,8 @@ struct kfb_initiator_place {
 /**
  * enum kfb_initiator_level - who is to hear words
  * @KFB_SAY_WHY: whoever asks for the newest trouble
- * @KFB_SAY_LOG: and the log: an operator must know, or can do something
+ * @KFB_SAY_LOG: whoever asks for the newest trouble, and the log: an operator must
+ *	know, or can do something
  */
 enum kfb_initiator_level {
 	KFB_SAY_WHY,
@@ -289,22 +291,22 @@ struct kfb_initiator_config {
 
 /**
  * struct kfb_initiator_retain - copies of writes; see kfb_initiator_retain.h
- * @is_on: there is room for some; constant
- * @book: which there are; under the copies' lock, as all up to @n_waits
+ * @is_on: there is room for copies; constant
+ * @book: which copies there are; under the copies' lock, as all up to @n_waits
  * @is_flushing: @flush is under way
  * @is_wanted: somebody found no room
  * @error: of the last flush of everything
- * @n_flushes: begun in the background
+ * @n_flushes: flushes that were begun in the background
  * @n_waits: times that somebody waited for room
- * @flush: in the background
+ * @flush: the one in the background
  * @runs: copies are being written again
- * @has_failed: and are to be from the beginning
+ * @has_failed: copies are to be written again from the beginning
  * @strikes: connections that a copy was at fault for
- * @at: up to where they are posted, or newer ones have their bytes
+ * @at: up to where copies are posted, or newer ones have their bytes
  * @in_flight: bits of @parts
  * @parts: of copies on their way; each is one operation
- * @n_replays: begun
- * @n_replayed: operations
+ * @n_replays: replays that were begun
+ * @n_replayed: operations that wrote copies again
  */
 struct kfb_initiator_retain {
 	_Bool is_on;
@@ -354,10 +356,11 @@ struct kfb_initiator_retain {
  * @calls: requests that are not sent yet, in order
  * @flushes: &struct kfb_initiator_flush that wait
  * @late: ids of mappings that nobody waits for any more
- * @n_late: how many
- * @late_at_ms: they are given back then; 0: now
- * @evicted: that the session was, until it is taken; its kind is 0 when it was not
- * @reply: the newest, decoded
+ * @n_late: how many ids @late has
+ * @late_at_ms: when the mappings of @late are given back; 0: now
+ * @evicted: the EVENT that the session was evicted, until it is taken; its kind is 0
+ *	when the session was not
+ * @reply: the newest reply, decoded
  */
 struct kfb_initiator {
 	const struct kfb_initiator_ops *ops;
@@ -408,7 +411,7 @@ int kfb_initiator_init(struct kfb_initiator *i,
  * kfb_initiator_add_queue - the memory of a queue
  * @i: the initiator
  * @q: zeroed
- * @index: which, below config->client.n_queues of kfb_initiator_init()
+ * @index: number of the queue, below config->client.n_queues of kfb_initiator_init()
  */
 void kfb_initiator_add_queue(struct kfb_initiator *i,
 			     struct kfb_initiator_queue *q, __u32 index);
@@ -530,7 +533,7 @@ void kfb_initiator_pump_calls(struct kfb_initiator *i);
 /**
  * kfb_initiator_unmap_late - give a mapping back that nobody waits for
  * @i: the initiator
- * @mapping_id: its id
+ * @mapping_id: the mapping's id
  *
  * As long as the session lives the brick is asked again when it has no memory for
  * that, or does not answer. When there are too many it stays, which is said.
@@ -568,7 +571,7 @@ void kfb_initiator_flushes_anew(struct kfb_initiator *i);
 /**
  * kfb_initiator_lose - completed writes are lost
  * @i: the initiator
- * @writes: which
+ * @writes: what is lost
  * @why: KFB_LOSS_*
  *
  * Those who wait for a flush fail.
@@ -607,7 +610,7 @@ _Bool kfb_is_at_fault(int error);
 /**
  * kfb_initiator_moved - a one-sided operation is over, and went well
  * @q: the queue
- * @len: its bytes
+ * @len: the operation's bytes
  * @mark: of its post
  * @now_ms: the time, ms
  */

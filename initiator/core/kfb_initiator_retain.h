@@ -34,9 +34,9 @@
 
 /**
  * enum kfb_copy_end - what has become of a write
- * @KFB_COPY_END_VOID: it was not done; nobody knows what is there
- * @KFB_COPY_END_DONE: it is placed
- * @KFB_COPY_END_DURABLE: and durable
+ * @KFB_COPY_END_VOID: the write was not done; nobody knows what is there
+ * @KFB_COPY_END_DONE: the write is placed
+ * @KFB_COPY_END_DURABLE: the write is placed and durable
  */
 enum kfb_copy_end {
 	KFB_COPY_END_VOID,
@@ -60,7 +60,7 @@ void kfb_initiator_retain_open(struct kfb_initiator *i, struct kfb_copy *copies,
  * @i: the initiator
  * @va: first byte
  * @len: bytes, in one block
- * @is_zero: all of them are 0
+ * @is_zero: all bytes are 0
  * @copy: gets the copy's number
  * @page: gets its first page, to copy the bytes to before the write is posted
  *
@@ -73,7 +73,7 @@ int kfb_initiator_copy(struct kfb_initiator *i, __u64 va, __u32 len,
 /**
  * kfb_initiator_copy_over - the write of a copy is over
  * @i: the initiator
- * @copy: its number; KFB_RETAIN_NONE: nothing happens
+ * @copy: the copy's number; KFB_RETAIN_NONE: nothing happens
  * @end: how
  *
  * Context: as kfb_initiator_copy().

@@ -224,21 +224,21 @@ enum kfbrick_medium {
  * @instance_id: differs after every start of the daemon
  * @power_epoch: has changed when unflushed writes may have been lost
  * @slots_total: places for blocks
- * @slots_free: of these, free
- * @slots_clean: of the free ones, ready to use at once
- * @slots_bad: of all, lost to media errors
+ * @slots_free: places for blocks that are free
+ * @slots_clean: free places that are ready to use at once
+ * @slots_bad: places lost to media errors
  * @slow_total: places in the slow tier, 0: there is none
- * @slow_free: of these, free
- * @map_extent_max_bytes: one handle covers no more
- * @alloc_max_blocks: of one kfbrick_alloc() or kfbrick_free()
+ * @slow_free: places in the slow tier that are free
+ * @map_extent_max_bytes: bytes that one handle may cover
+ * @alloc_max_blocks: blocks of one kfbrick_alloc() or kfbrick_free()
  * @lease_ms: how long mappings outlive the last sign of life; 0: for ever
- * @mappings_max: of one session
+ * @mappings_max: mappings of one session
  * @medium: enum kfbrick_medium
  * @flush_modes: KFBRICK_FLUSH_* the brick offers
- * @flush_mode: the one in use
+ * @flush_mode: the KFBRICK_FLUSH_* in use
  * @ack_is_placed: a completed write is in the brick's memory
  * @unsafe: a setting promises more of writes than the platform is known to keep
- * @flush_why: why this mode, one sentence
+ * @flush_why: why @flush_mode is in use, one sentence
  * @exposed: not @unsafe, but a setting lets clients in over networks that
  *	nothing protects: allow-untrusted-tcp or allow-remote-anonymous
  */
@@ -269,7 +269,7 @@ struct kfbrick_info {
 /**
  * kfbrick_get_info - ask the brick about itself
  * @k: connection
- * @info: its size is set; filled on success
+ * @info: the caller has set its size; filled on success
  *
  * Context: control call; blocks up to the timeout.
  * Return: 0, -EINVAL (no size), or an error of all control calls.
@@ -316,8 +316,8 @@ void kfbrick_get_rate(const struct kfbrick *k, uint64_t *bytes_per_s,
 
 /**
  * struct kfbrick_grant - blocks that this client may use
- * @va: address of the first
- * @n_blocks: how many
+ * @va: address of the first block
+ * @n_blocks: how many blocks
  * @access: KFBRICK_GRANT_RO or KFBRICK_GRANT_RW
  */
 struct kfbrick_grant {
@@ -354,7 +354,7 @@ int kfbrick_ping(struct kfbrick *k);
  * kfbrick_alloc - allocate blocks, all or nothing, durably
  * @k: connection
  * @va: address of the first block, 2 MiB aligned
- * @n_blocks: how many, at most alloc_max_blocks
+ * @n_blocks: how many blocks, at most alloc_max_blocks
  *
  * New blocks read as zeros. When the session is lost before the answer, and
  * the library has come back, LIST tells: no block allocated, then it is asked
@@ -373,7 +373,7 @@ int kfbrick_alloc(struct kfbrick *k, uint64_t va, uint64_t n_blocks);
  * kfbrick_free - free blocks, all or nothing, durably
  * @k: connection
  * @va: address of the first block, 2 MiB aligned
- * @n_blocks: how many
+ * @n_blocks: how many blocks
  *
  * When the session is lost before the answer, and the library has come back:
  * 0 when no block is allocated and all were when the call began, else
@@ -397,7 +397,7 @@ int kfbrick_free(struct kfbrick *k, uint64_t va, uint64_t n_blocks);
  * kfbrick_map - map allocated blocks for one-sided access
  * @k: connection
  * @va: address of the first block
- * @n_blocks: how many
+ * @n_blocks: how many blocks
  * @flags: one of RO and RW, one of SHARED and EXCLUSIVE, NOWAIT
  * @out: the mapping
  *
@@ -449,7 +449,7 @@ int kfbrick_unmap_id(struct kfbrick *k, uint64_t mapping_id);
 /**
  * struct kfbrick_handle - what RDMA uses
  * @va: address of the first block
- * @n_blocks: how many
+ * @n_blocks: how many blocks
  * @key: remote key
  * @raddr: remote address of the first byte
  * @birth: identifies the life of the blocks: after another birth, old writes
@@ -500,7 +500,7 @@ size_t kfbrick_mapping_handles(const struct kfbrick_mapping *mapping,
 /**
  * struct kfbrick_extent - consecutive blocks of one kind
  * @va: address of the first block
- * @n_blocks: how many
+ * @n_blocks: how many blocks
  * @mapping_id: with KFBRICK_LIST_MINE, else 0
  * @flags: KFBRICK_EXTENT_*
  */
@@ -721,8 +721,8 @@ int kfbrick_flush(struct kfbrick *k);
 
 /**
  * struct kfbrick_range - bytes of the address space
- * @va: the first
- * @len: how many
+ * @va: address of the first byte
+ * @len: how many bytes
  */
 struct kfbrick_range {
 	uint64_t va;

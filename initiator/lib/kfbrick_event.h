@@ -38,14 +38,14 @@ struct kfbrick;
  *	blocks at @va are lost; the brick has ended the session, see @cause;
  *	kfbrick_get_rate() has other numbers
  * @va: address, where it concerns blocks
- * @n_blocks: how many; 0 of a medium error: the brick cannot say which
+ * @n_blocks: how many blocks; 0 of a medium error: the brick cannot say which
  * @mapping_id: where it concerns a mapping: its kfbrick_mapping_id()
  * @deadline_ms: from when it was sent
  * @cause: KFBRICK_EVICTED_*: by order of an administrator; the brick's settings
  *	have the client, the key it used, or a grant that it uses no more; it is
  *	fenced, or has mapped what is reserved for others; other numbers are of later
  *	versions; 0: it is not evicted
- * @uid: who ordered it, a user of the brick's machine
+ * @uid: who ordered that a session is evicted, a user of the brick's machine
  */
 struct kfbrick_event {
 	size_t size;
@@ -61,7 +61,7 @@ struct kfbrick_event {
 /**
  * kfbrick_next_event - take the oldest event that has come
  * @k: connection
- * @event: its size is set; filled when there is one
+ * @event: the caller has set its size; filled when there is an event
  *
  * Events come in during kfbrick_poll() and control calls, which acknowledge
  * them. At most four are kept; a brick repeats what still holds.

@@ -21,10 +21,10 @@ struct kfbrick;
 /**
  * struct kfbrick_client - another client of the brick
  * @size: sizeof(struct kfbrick_client), set by the caller
- * @name: as the brick's settings have it
- * @is_fenced: it is kept out
- * @is_fencer: it may keep others out
- * @n_sessions: that it has, also those that are ending
+ * @name: of the client, as the brick's settings have it
+ * @is_fenced: the client is kept out
+ * @is_fencer: the client may keep others out
+ * @n_sessions: sessions of the client, also those that are ending
  */
 struct kfbrick_client {
 	size_t size;
@@ -37,7 +37,7 @@ struct kfbrick_client {
 /**
  * kfbrick_fence - keep a client out, and be sure of it
  * @k: connection of a fencer
- * @client: its name
+ * @client: the other client's name
  *
  * When this returns 0 the brick has written down that the client is kept out, its
  * sessions have ended, and no byte that it has sent lands any more. It is 0, too,
@@ -55,7 +55,7 @@ int kfbrick_fence(struct kfbrick *k, const char *client);
 /**
  * kfbrick_admit - let a client in again
  * @k: connection of a fencer
- * @client: its name
+ * @client: the other client's name
  *
  * Context: control call; blocks up to the timeout.
  * Return: as kfbrick_fence(); 0, too, when it was not fenced.
@@ -65,8 +65,8 @@ int kfbrick_admit(struct kfbrick *k, const char *client);
 /**
  * kfbrick_get_client - is a client fenced, and has it sessions?
  * @k: connection of a fencer
- * @name: the client's
- * @client: its size is set; filled on success
+ * @name: the other client's name
+ * @client: the caller has set its size; filled on success
  *
  * Context: control call; blocks up to the timeout.
  * Return: 0, -EACCES (this client is no fencer), -ENOENT (the brick knows no such
@@ -79,7 +79,7 @@ int kfbrick_get_client(struct kfbrick *k, const char *name,
  * kfbrick_next_client - the first client whose name is greater
  * @k: connection of a fencer
  * @after: a name that need not exist; "" for the first of all
- * @client: its size is set; filled on success
+ * @client: the caller has set its size; filled on success
  *
  * Context: control call; blocks up to the timeout.
  * Return: as kfbrick_get_client(); -ENOENT: there are no more.

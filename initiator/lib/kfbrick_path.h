@@ -17,9 +17,9 @@ struct kfbrick;
 /**
  * enum kfbrick_path - what keeps others from what a connection carries
  * @KFBRICK_PATH_UNKNOWN: there is no connection
- * @KFBRICK_PATH_LOOPBACK: it does not leave this host
- * @KFBRICK_PATH_WIREGUARD: a WireGuard interface, to which it is bound
- * @KFBRICK_PATH_RDMA: devices of a fabric move it, which is to be a private one
+ * @KFBRICK_PATH_LOOPBACK: the connection does not leave this host
+ * @KFBRICK_PATH_WIREGUARD: a WireGuard interface, to which the connection is bound
+ * @KFBRICK_PATH_RDMA: devices of a fabric, which is to be a private one
  * @KFBRICK_PATH_UNTRUSTED: nothing: &struct kfbrick_config allows it
  */
 enum kfbrick_path {

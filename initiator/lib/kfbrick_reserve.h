@@ -47,8 +47,8 @@ struct kfbrick;
  * struct kfbrick_reserve - what is to be done with a reservation
  * @size: sizeof(struct kfbrick_reserve), set by the caller
  * @va: address of the first block
- * @n_blocks: how many
- * @key: of this client; 0: it has none, or it is ignored
+ * @n_blocks: how many blocks
+ * @key: this client's key; 0: the client has none, or its key is ignored
  * @new_key: of REGISTER the key to have from now on, 0: none; of PREEMPT and
  *	PREEMPT_ABORT the key of those who lose theirs; else 0
  * @action: KFBRICK_RESERVE_*
@@ -68,9 +68,9 @@ struct kfbrick_reserve {
 
 /**
  * struct kfbrick_registrant - a client that has registered
- * @key: its key
- * @name: the client's
- * @is_holder: it holds the reservation, alone or with all that have registered
+ * @key: the client's key
+ * @name: the client's name
+ * @is_holder: the client holds the reservation, alone or with all that have registered
  */
 struct kfbrick_registrant {
 	uint64_t key;
@@ -81,10 +81,10 @@ struct kfbrick_registrant {
 /**
  * struct kfbrick_reservation - keys and reservation of a range
  * @size: sizeof(struct kfbrick_reservation), set by the caller
- * @n_blocks: that it covers; 0: nobody has registered
- * @generation: another one when keys have changed
+ * @n_blocks: blocks that the reservation covers; 0: nobody has registered
+ * @generation: a number that is another one when keys have changed
  * @type: KFBRICK_RESERVED_*
- * @n_registrants: how many of @registrants there are
+ * @n_registrants: how many registrants there are
  * @registrants: in the order in which they registered
  */
 struct kfbrick_reservation {
@@ -119,8 +119,8 @@ int kfbrick_reserve(struct kfbrick *k, const struct kfbrick_reserve *want);
  * kfbrick_get_reservation - who has registered, and what is reserved?
  * @k: connection
  * @va: address of the first block
- * @n_blocks: how many
- * @reservation: its size is set; filled on success
+ * @n_blocks: how many blocks
+ * @reservation: the caller has set its size; filled on success
  *
  * Context: control call; blocks up to the timeout.
  * Return: 0, also when nobody has; -EINVAL (no range, or no size), -EACCES, -EEXIST

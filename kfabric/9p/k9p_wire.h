@@ -33,8 +33,8 @@
  *	answer's is no more than the request's
  * @zero: 0; whoever reads it ignores it
  *
- * Whoever asks has posted @depth + K9PW_FLUSHES receives of @msize bytes before, whoever
- * answers likewise. Bytes behind the struct are padding of the fabric's.
+ * Whoever asks, and whoever answers, has posted @depth + K9PW_FLUSHES receives of @msize
+ * bytes before. Bytes behind the struct are padding of the fabric's.
  */
 struct k9pw_hello {
 	unsigned char magic[K9PW_MAGIC_BYTES];

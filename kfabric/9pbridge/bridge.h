@@ -186,7 +186,7 @@ int bridge_link_send(struct bridge_conn *conn, struct bridge_message *message);
 /* Something happens on the fabric or, as @events wants it, on the socket. */
 int bridge_link_wait(struct bridge_conn *conn, short events);
 
-/* server.c: what concerns the socket, likewise. */
+/* server.c: what concerns the socket. 0, 1 if something was moved, or -errno. */
 int bridge_server_connect(const char *server);
 int bridge_server_write(struct bridge_conn *conn);
 int bridge_server_read(struct bridge_conn *conn);

@@ -48,7 +48,7 @@ struct kfir_grant {
 	u64 key; /* of the region */
 	struct work_struct work; /* registers it */
 	struct fid_mr *inner; /* the work's, until it is ready */
-	struct rdmw_grant said; /* likewise */
+	struct rdmw_grant said; /* the work's, until it is ready */
 	bool told; /* the peer was sent it */
 	bool asked; /* and that it is to be returned */
 	bool returned;

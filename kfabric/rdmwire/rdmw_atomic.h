@@ -29,11 +29,12 @@
  * @type: of its elements, less than RDMW_TYPES
  * @op: what is done, less than RDMW_OPS
  * @count: elements; not 0
- * @has_result: the answer has what they were
+ * @has_result: the answer has what the elements were before
  * @addr: from the start of the region; a multiple of an element's size
  * @key: of the region
  * @operand: one for each element, in the machine's order
- * @compare: likewise, of what compares
+ * @compare: one for each element, in the machine's order, of an operation that
+ *	compares
  */
 struct rdmw_atomic {
 	__u8 type;

@@ -34,7 +34,7 @@
 /* Refusal. */
 #define AT_REASON 4
 
-static void rdmw_head_pack(enum rdmw_kind kind, __u16 bytes, __u8 *out)
+static void rdmw_cm_head_pack(enum rdmw_kind kind, __u16 bytes, __u8 *out)
 {
 	memset(out, 0, bytes);
 	out[0] = RDMW_VERSION;
@@ -42,8 +42,8 @@ static void rdmw_head_pack(enum rdmw_kind kind, __u16 bytes, __u8 *out)
 	rdmw_put(out + AT_LENGTH, 2, bytes);
 }
 
-static enum rdmw_violation rdmw_head_parse(enum rdmw_kind kind, __u32 due,
-					   const __u8 *in, __u32 bytes)
+static enum rdmw_violation rdmw_cm_head_parse(enum rdmw_kind kind, __u32 due,
+					      const __u8 *in, __u32 bytes)
 {
 	if (bytes < HEAD_BYTES)
 		return RDMW_BAD_LENGTH;
@@ -97,7 +97,7 @@ static enum rdmw_violation rdmw_offer_parse(const __u8 *in, __u8 last_ctx,
 
 void rdmw_hello_pack(const struct rdmw_hello *hello, __u8 *out)
 {
-	rdmw_head_pack(RDMW_HELLO, RDMW_HELLO_BYTES, out);
+	rdmw_cm_head_pack(RDMW_HELLO, RDMW_HELLO_BYTES, out);
 	rdmw_offer_pack(&hello->offer, out + AT_HELLO_CTX, out);
 	memcpy(out + AT_ADDR, hello->addr, RDMW_ADDR_BYTES);
 	rdmw_put(out + AT_PORT, 2, hello->port);
@@ -107,7 +107,7 @@ enum rdmw_violation rdmw_hello_parse(const __u8 *in, __u32 bytes,
 				     struct rdmw_hello *hello)
 {
 	enum rdmw_violation bad =
-		rdmw_head_parse(RDMW_HELLO, RDMW_HELLO_BYTES, in, bytes);
+		rdmw_cm_head_parse(RDMW_HELLO, RDMW_HELLO_BYTES, in, bytes);
 	struct rdmw_offer offer;
 
 	if (!bad)
@@ -127,7 +127,7 @@ enum rdmw_violation rdmw_hello_parse(const __u8 *in, __u32 bytes,
 
 void rdmw_welcome_pack(const struct rdmw_offer *offer, __u8 *out)
 {
-	rdmw_head_pack(RDMW_WELCOME, RDMW_WELCOME_BYTES, out);
+	rdmw_cm_head_pack(RDMW_WELCOME, RDMW_WELCOME_BYTES, out);
 	rdmw_offer_pack(offer, out + AT_WELCOME_CTX, out);
 }
 
@@ -136,7 +136,7 @@ enum rdmw_violation rdmw_welcome_parse(const __u8 *in, __u32 bytes,
 				       struct rdmw_offer *offer)
 {
 	enum rdmw_violation bad =
-		rdmw_head_parse(RDMW_WELCOME, RDMW_WELCOME_BYTES, in, bytes);
+		rdmw_cm_head_parse(RDMW_WELCOME, RDMW_WELCOME_BYTES, in, bytes);
 
 	if (bad)
 		return bad;
@@ -148,7 +148,7 @@ enum rdmw_violation rdmw_welcome_parse(const __u8 *in, __u32 bytes,
 
 void rdmw_refuse_pack(enum rdmw_reason reason, __u8 *out)
 {
-	rdmw_head_pack(RDMW_REFUSE, RDMW_REFUSE_BYTES, out);
+	rdmw_cm_head_pack(RDMW_REFUSE, RDMW_REFUSE_BYTES, out);
 	rdmw_put(out + AT_REASON, 4, reason);
 }
 
@@ -156,7 +156,7 @@ enum rdmw_violation rdmw_refuse_parse(const __u8 *in, __u32 bytes,
 				      enum rdmw_reason *reason)
 {
 	enum rdmw_violation bad =
-		rdmw_head_parse(RDMW_REFUSE, RDMW_REFUSE_BYTES, in, bytes);
+		rdmw_cm_head_parse(RDMW_REFUSE, RDMW_REFUSE_BYTES, in, bytes);
 	__u64 value;
 
 	if (bad)

@@ -118,7 +118,7 @@ bool krds_own_last(struct krds_ep *ep)
 	bool yes;
 
 	spin_lock_irq(&ep->post.lock);
-	yes = !ep->running && !ep->promised;
+	yes = !ep->running && !ep->handed_off;
 	if (yes)
 		ep->running = true;
 	spin_unlock_irq(&ep->post.lock);
@@ -167,20 +167,20 @@ static void krds_run_one(struct krds_ep *ep)
 void krds_run(struct krds_ep *ep)
 {
 	unsigned int noio = memalloc_noio_save();
-	struct krds_promiser p;
+	struct krds_runner r;
 	struct krds_ep *other;
 	int n = 0;
 
-	krds_promise_begin(&p);
+	krds_runner_begin(&r);
 	krds_run_one(ep);
-	/* Those that were promised to be run: but for many, which are left to the work. */
-	while ((other = krds_promise_next(&p))) {
+	/* Those that were handed off to this one; when they are many, the work has the rest. */
+	while ((other = krds_handoff_next(&r))) {
 		if (n++ < KRDS_OTHERS && krds_own(other))
 			krds_run_one(other);
-		krds_promise_kept(other);
+		krds_handoff_done(other);
 		cond_resched();
 	}
-	krds_promise_end(&p);
+	krds_runner_end(&r);
 	memalloc_noio_restore(noio);
 }
 

@@ -68,7 +68,7 @@ static int __init krds_init(void)
 		return ret;
 	}
 	sock_release(sock);
-	krds_promisers_init();
+	krds_runners_init();
 	return kfi_provider_register(&krds_prov);
 }
 

@@ -111,7 +111,7 @@ struct krds_ep {
 	bool running; /* the engine */
 	bool again; /* it is to run once more */
 	bool in_work; /* upcalls are wanted in a workqueue */
-	bool promised; /* somebody's woken list has it, and will run it */
+	bool handed_off; /* somebody's woken list has it, and will run it */
 	unsigned long wakes; /* by RDS: once or more for each datagram; read
 				without lock */
 
@@ -119,7 +119,7 @@ struct krds_ep {
 	unsigned long seen; /* wakes whose datagrams are received: nothing is in
 			       the socket when it is the number of all */
 	unsigned long looked; /* wakes before the last look into the socket */
-	struct list_head woken; /* krds_promiser.woken */
+	struct list_head woken; /* krds_runner.woken */
 	struct list_head busy;
 	struct list_head stash;
 	size_t stash_bytes;
@@ -132,9 +132,9 @@ struct krds_ep {
 	DECLARE_HASHTABLE(hosts, KRDS_HASH_BITS);
 };
 
-/* Who runs an engine, and promised to run others: see wake.c. */
-struct krds_promiser {
-	struct hlist_node hash; /* krds_bucket.promisers */
+/* Who runs an engine, and what was handed off to it: see wake.c. */
+struct krds_runner {
+	struct hlist_node hash; /* krds_bucket.runners */
 	struct task_struct *task;
 	struct list_head woken; /* krds_ep.woken */
 };
@@ -205,13 +205,13 @@ void krds_answered(struct krds_ep *ep, const struct sockaddr_in6 *from);
 void krds_host_check(struct krds_ep *ep, struct krds_host *host);
 
 /* wake.c */
-void krds_promisers_init(void);
-void krds_promise_begin(struct krds_promiser *p);
-void krds_promise_end(struct krds_promiser *p);
+void krds_runners_init(void);
+void krds_runner_begin(struct krds_runner *r);
+void krds_runner_end(struct krds_runner *r);
 int krds_woken(wait_queue_entry_t *wait, unsigned int mode, int sync,
 	       void *key);
-struct krds_ep *krds_promise_next(struct krds_promiser *p);
-void krds_promise_kept(struct krds_ep *ep);
+struct krds_ep *krds_handoff_next(struct krds_runner *r);
+void krds_handoff_done(struct krds_ep *ep);
 
 /* send.c */
 void krds_send_all(struct krds_ep *ep);

@@ -5,14 +5,15 @@
  * RDS puts what one endpoint of this host sends to another into that one's socket
  * before the sender's call returns. Whoever runs the sender's engine then runs the
  * receiver's as well, when it has done with its own: no thread needs to be woken for
- * a message. It promises so when RDS tells, in its context, that something has come;
- * a work keeps the promise if it is late (it may wait for memory), or has many
- * messages to send meanwhile.
+ * a message. The receiver is handed off to it when RDS tells, in its context, that
+ * something has come; a work is queued behind that, which runs the receiver if whoever
+ * it was handed off to is late (it may wait for memory), or has many messages to send
+ * meanwhile.
  *
  * Context: krds_woken(): any, under RDS's locks. All else: the engine.
- * Locking: krds_ep.post.lock, and under it that of a bucket of promisers. The list of
- *	a promiser is its task's alone.
- * Lifetime: a promiser is on its task's stack. An endpoint is not closed while one
+ * Locking: krds_ep.post.lock, and under it that of a bucket of runners. The list of
+ *	a runner is its task's alone.
+ * Lifetime: a runner is on its task's stack. An endpoint is not closed while one
  *	has it: krds_own_last().
  */
 #include <linux/hash.h>
@@ -26,18 +27,18 @@
 
 struct krds_bucket {
 	spinlock_t lock; /* irq-safe */
-	struct hlist_head promisers;
+	struct hlist_head runners;
 };
 
 static struct krds_bucket krds_buckets[1 << KRDS_TASK_BITS];
 
-void krds_promisers_init(void)
+void krds_runners_init(void)
 {
 	size_t i;
 
 	for (i = 0; i < ARRAY_SIZE(krds_buckets); i++) {
 		spin_lock_init(&krds_buckets[i].lock);
-		INIT_HLIST_HEAD(&krds_buckets[i].promisers);
+		INIT_HLIST_HEAD(&krds_buckets[i].runners);
 	}
 }
 
@@ -47,45 +48,45 @@ static struct krds_bucket *krds_bucket_of(const struct task_struct *task)
 }
 
 /* What is sent in this context from here on may wake endpoints of this host. */
-void krds_promise_begin(struct krds_promiser *p)
+void krds_runner_begin(struct krds_runner *r)
 {
 	struct krds_bucket *b = krds_bucket_of(current);
 	unsigned long irq;
 
-	p->task = current;
-	INIT_LIST_HEAD(&p->woken);
+	r->task = current;
+	INIT_LIST_HEAD(&r->woken);
 	spin_lock_irqsave(&b->lock, irq);
-	hlist_add_head(&p->hash, &b->promisers);
+	hlist_add_head(&r->hash, &b->runners);
 	spin_unlock_irqrestore(&b->lock, irq);
 }
 
-void krds_promise_end(struct krds_promiser *p)
+void krds_runner_end(struct krds_runner *r)
 {
 	struct krds_bucket *b = krds_bucket_of(current);
 	unsigned long irq;
 
 	spin_lock_irqsave(&b->lock, irq);
-	hlist_del(&p->hash);
+	hlist_del(&r->hash);
 	spin_unlock_irqrestore(&b->lock, irq);
 }
 
 /* Who runs an engine in this very context; NULL: nobody. */
-static struct krds_promiser *krds_promiser_here(void)
+static struct krds_runner *krds_runner_here(void)
 {
 	struct krds_bucket *b = krds_bucket_of(current);
-	struct krds_promiser *p;
+	struct krds_runner *r;
 
 	if (!in_task())
 		return NULL;
 	spin_lock(&b->lock);
-	hlist_for_each_entry(p, &b->promisers,
-			     hash) if (p->task == current) break;
+	hlist_for_each_entry(r, &b->runners,
+			     hash) if (r->task == current) break;
 	spin_unlock(&b->lock);
-	return p;
+	return r;
 }
 
 /*
- * Whoever has promised to run it may be late: for each message, as the work may have
+ * Whoever it was handed off to may be late: for each message, as the work may have
  * done with those before.
  */
 static void krds_back_up(struct krds_ep *ep)
@@ -97,23 +98,23 @@ static void krds_back_up(struct krds_ep *ep)
 }
 
 /* False: a thread must be woken for it. */
-static bool krds_promise(struct krds_ep *ep)
+static bool krds_hand_off(struct krds_ep *ep)
 {
-	struct krds_promiser *p;
+	struct krds_runner *r;
 
 	lockdep_assert_held(&ep->post.lock);
-	if (ep->promised) {
+	if (ep->handed_off) {
 		krds_back_up(ep);
 		return ep->wakes - ep->seen <= KRDS_AHEAD;
 	}
 	/* Its upcalls are wanted in a workqueue. */
 	if (ep->in_work)
 		return false;
-	p = krds_promiser_here();
-	if (!p)
+	r = krds_runner_here();
+	if (!r)
 		return false;
-	ep->promised = true;
-	list_add_tail(&ep->woken, &p->woken);
+	ep->handed_off = true;
+	list_add_tail(&ep->woken, &r->woken);
 	krds_back_up(ep);
 	return true;
 }
@@ -128,17 +129,17 @@ int krds_woken(wait_queue_entry_t *wait, unsigned int mode, int sync, void *key)
 	WRITE_ONCE(ep->wakes, ep->wakes + 1);
 	/* The engine looks for it when it has done, and who posts a receive does. */
 	if (!ep->running && !ep->closed && krds_is_wanted(ep) &&
-	    !krds_promise(ep))
+	    !krds_hand_off(ep))
 		krds_kick(ep);
 	spin_unlock_irqrestore(&ep->post.lock, irq);
 	return 0;
 }
 
-/* The next one to run; NULL: there is none. It is kept until krds_promise_kept(). */
-struct krds_ep *krds_promise_next(struct krds_promiser *p)
+/* The next one to run; NULL: there is none. It is kept until krds_handoff_done(). */
+struct krds_ep *krds_handoff_next(struct krds_runner *r)
 {
 	struct krds_ep *ep =
-		list_first_entry_or_null(&p->woken, struct krds_ep, woken);
+		list_first_entry_or_null(&r->woken, struct krds_ep, woken);
 
 	if (ep)
 		list_del(&ep->woken);
@@ -146,13 +147,13 @@ struct krds_ep *krds_promise_next(struct krds_promiser *p)
 }
 
 /* It may be gone when this returns. */
-void krds_promise_kept(struct krds_ep *ep)
+void krds_handoff_done(struct krds_ep *ep)
 {
 	unsigned long irq;
 
 	spin_lock_irqsave(&ep->post.lock, irq);
-	ep->promised = false;
-	/* What has come since was left to the promise, or to who runs it now. */
+	ep->handed_off = false;
+	/* What has come since was left to the handoff, or to who runs it now. */
 	if (!ep->running && krds_has_news(ep))
 		krds_kick(ep);
 	spin_unlock_irqrestore(&ep->post.lock, irq);

@@ -124,7 +124,7 @@ struct krpc_recv {
  * @cq: completions of @ep
  * @ep: endpoint
  * @slot_bytes: of a slot with what the fabric wants behind it
- * @recv_bytes: of a receive, likewise
+ * @recv_bytes: of a receive with what the fabric wants behind it
  * @slots: KRPC_SLOTS of them
  * @recvs: KRPC_RECVS of them
  * @lock: what follows, and the slots; irq-safe

@@ -531,7 +531,7 @@ struct kfiv_mr {
  * @dir: DMA direction of @buf
  * @max_sge: segments allowed
  * @remote_addr: for RMA and atomic operations
- * @rkey: likewise
+ * @rkey: for RMA and atomic operations
  * @compare_add: for atomic operations: what is compared, or added
  * @swap: what comes instead
  * @data: for the peer's completion, in host order

@@ -300,20 +300,20 @@ int kfb_decode_reject(const void *buf, __u32 len, struct kfb_reject *out);
 /**
  * kfb_decode_request - check and copy a request
  * @buf: the message as received, any alignment
- * @len: its length, bytes
+ * @len: length of the message, bytes
  * @out: filled on success; on -EOPNOTSUPP op, credits and cookie are filled
  *
  * Context: any.
  * Return: 0; -EBADMSG: malformed, end the connection; -EMSGSIZE: longer than
- * KFB_REQ_MAX_BYTES, likewise; -EOPNOTSUPP: a well-formed header with an op
- * this version does not know: answer with KFB_ST_NOT_SUPPORTED.
+ * KFB_REQ_MAX_BYTES, end the connection; -EOPNOTSUPP: a well-formed header with
+ * an op this version does not know: answer with KFB_ST_NOT_SUPPORTED.
  */
 int kfb_decode_request(const void *buf, __u32 len, struct kfb_request *out);
 
 /**
  * kfb_decode_reply - check and copy a reply or an EVENT
  * @buf: the message as received, any alignment
- * @len: its length, bytes
+ * @len: length of the message, bytes
  * @out: filled on success, undefined otherwise; large (about 5 KiB): not for
  *	a kernel stack
  *

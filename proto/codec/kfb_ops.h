@@ -20,15 +20,15 @@ struct kfb_reply_form;
 
 /**
  * enum kfb_op_trait - what is true of some ops, as bits
- * @KFB_OP_OPENS: it is a connection's, not a session's: the only one before the
- *	session, and not allowed in it; it takes a credit and no slot, and its
+ * @KFB_OP_OPENS: the op is a connection's, not a session's: the only one before
+ *	the session, and not allowed in it; it takes a credit and no slot, and its
  *	answer is not recorded
- * @KFB_OP_URGENT: it may take the reserved credits and slots
- * @KFB_OP_RECOMPUTED: it does no harm to execute it once more, and its reply is
+ * @KFB_OP_URGENT: the op may take the reserved credits and slots
+ * @KFB_OP_RECOMPUTED: executing the op once more does no harm, and its reply is
  *	large or tells of the present: resent, it is executed again instead of
  *	answered from the record. A MAP finds the mapping that its first
  *	execution made, by the cookie
- * @KFB_OP_NOT_STOPPING: a brick that is stopping refuses it
+ * @KFB_OP_NOT_STOPPING: a brick that is stopping refuses the op
  */
 enum kfb_op_trait {
 	KFB_OP_OPENS = 1 << 0,
@@ -65,7 +65,7 @@ const struct kfb_op *kfb_op(__u16 op);
 /**
  * kfb_op_is - is this true of an op?
  * @op: KFB_OP_*
- * @trait: one of them
+ * @trait: one of &enum kfb_op_trait
  *
  * Context: any.
  * Return: true or false; false for an unknown op.

@@ -11,7 +11,7 @@ import lab
 from tcp_peers import Peer, hello, request
 
 TRIES = 600
-GOODBYES = 100
+DISCONNECTS = 100
 # A client that is told that its lease ends has a third of it to answer.
 LEASE = "lease-ms = 20000"
 # A command whose core may be as large as it likes.
@@ -58,9 +58,9 @@ class Logs(lab.FuncTest):
             self.assertTrue([x for x in lines if re.search("session [0-9a-f]{16} " + said, x)],
                             said)
 
-    def test_a_goodbye_is_no_fault(self):
+    def test_a_disconnect_is_no_fault(self):
         b = self.brick().start()
-        for _ in range(GOODBYES):
+        for _ in range(DISCONNECTS):
             self.ok(b.ctl("ping", "-c", "1"))
         self.assertEqual(b.stop(), 0)
         self.assertEqual([line for line in b.log_text().splitlines() if line[1] < "5"], [])

@@ -16,7 +16,7 @@
  *   (errseq_t): to whichever of its syncs looks first. The others are told
  *   nothing. A description that is opened later is told only what nobody has
  *   been told before.
- *   The file system keeps the error likewise (superblock.state), for syncfs(2).
+ *   The file system keeps the error in the same way (superblock.state), for syncfs(2).
  * - A clean page may be dropped: what is read next is what is on the disk.
  *
  * Context: several threads. Locking: io is held while pages are written back,

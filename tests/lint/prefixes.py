@@ -4,9 +4,10 @@
 
 An oops, a trace and kallsyms show a function's name and not its file: in code that
 runs in the kernel a static one carries its module's prefix, as the others do, and is
-called so once in its module. A conversion to a provider's own struct is called
+called so once in its module, and not as one that all files see. A conversion to a provider's own struct is called
 to_PREFIX..., as in the kernel. A profile and a backtrace of a program are read in the
-same way: a static function of one has two words at least, and its name once.
+same way: a static function of one has two words at least, and its name once, which no
+global one has.
 """
 import pathlib
 import re
@@ -44,7 +45,7 @@ PROGRAMS = ("brickd", "common", "initiator/brickctl", "initiator/lib", "initiato
 MACROS = r"(?:DEFINE|DECLARE|LIST)_\w+\((\w+)"
 # Attributes with arguments, and sizes.
 ATTRIBUTES = re.compile(r"__\w+\((?:[^()]|\([^()]*\))*\)|\[[^]]*\]")
-SKIPPED = re.compile(r'/\*.*?\*/|"(?:\\.|[^"\\])*"|^\s*#(?:[^\n]|(?<=\\)\n)*', re.S | re.M)
+SKIPPED = re.compile(r'//[^\n]*|/\*.*?\*/|"(?:\\.|[^"\\])*"|^\s*#(?:[^\n]|(?<=\\)\n)*', re.S | re.M)
 
 
 def outside(text):
@@ -90,6 +91,21 @@ def static_names(text):
     return ((line, name) for line, name, _ in static_kinds(text))
 
 
+def global_names(text):
+    """The name of each function and object that other files see, where it is defined."""
+    for found in re.finditer(r"([^;{}]*)([;{])", outside(text)):
+        head = re.sub(r"=[^,]*", "=", ATTRIBUTES.sub("", found.group(1)))
+        if re.search(r"\b(static|extern|typedef)\b", head):
+            continue
+        function = re.match(r"\s*\w[^(=]*?\b(\w+)\s*\(", head)
+        # With a semicolon it is declared only.
+        if function and found.group(2) == "{":
+            yield function.group(1)
+        thing = re.match(r"\s*\w[\w\s*]*[\s*](\w+)\s*=\s*$", head)
+        if thing:
+            yield thing.group(1)
+
+
 def defined_by_macros(text):
     """(line, name) of each static function that a macro of compat.h begins."""
     text = outside(text)
@@ -107,8 +123,14 @@ def folder_of(path, table):
     return next((parent for parent in parents if parent in table), None)
 
 
+def global_homes(files):
+    """name: the file that defines what all others see by that name."""
+    return {name: path for path in sorted(files) for name in global_names(files[path])}
+
+
 def faults(files, table):
     """What is wrong with the sources: path: text."""
+    of_all = global_homes(files)
     for folder, prefixes in table.items():
         homes = {}
         for path in sorted(files):
@@ -119,15 +141,18 @@ def faults(files, table):
                     yield f"{path}:{line}: {name} does not begin with {' or '.join(prefixes)}"
                 if homes.setdefault(name, path) != path:
                     yield f"{path}:{line}: {name} is in {homes[name]} too"
+                if of_all.get(name, path) != path:
+                    yield f"{path}:{line}: {name} is a global name, of {of_all[name]}"
 
 
 def program_faults(files, folders):
     """What is wrong with the functions of programs: path: text."""
     for folder in folders:
         homes = {}
-        for path in sorted(files):
-            if folder_of(path, folders) != folder or not path.endswith(".c"):
-                continue
+        own = {path: text for path, text in sorted(files.items())
+               if folder_of(path, folders) == folder and path.endswith(".c")}
+        of_all = global_homes(own)
+        for path in own:
             here = {}
             for line, name, is_function in static_kinds(files[path]):
                 if is_function:
@@ -137,6 +162,8 @@ def program_faults(files, folders):
                     yield f"{path}:{line}: {name} is one word: what is done to what?"
                 if homes.setdefault(name, path) != path:
                     yield f"{path}:{line}: {name} is in {homes[name]} too"
+                if of_all.get(name, path) != path:
+                    yield f"{path}:{line}: {name} is a global name, of {of_all[name]}"
 
 
 def sources(top=TOP, table=PREFIXES):

@@ -105,6 +105,37 @@ class Prefixes(unittest.TestCase):
         files = {f"room/{name}.c": "static int ro_run(void)\n{\n}\n" for name in "ab"}
         self.assertEqual(self.found(files), ["room/b.c:1: ro_run is in room/a.c too"])
 
+    def test_what_other_files_see(self):
+        text = "// SPDX\nint ro_first(void)\n{\n}\n" + RIGHT + '''
+int ro_declared(int x);
+extern const struct ops ro_shown;
+u8 *ro_pack(const struct a *a,
+	    int (*by)(int x)) __must_hold(lock)
+{
+	int ro_local = 3;
+}
+__printf(1, 2) void ro_warn(const char *format, ...)
+{
+}
+const struct ops ro_others = {
+	.open = ro_open,
+};
+struct ro_kind {
+	int x;
+};
+'''
+        self.assertEqual(list(prefixes.global_names(text)),
+                         ["ro_first", "open_to_all", "ro_pack", "ro_warn", "ro_others"])
+
+    def test_a_name_that_is_a_global_one_elsewhere(self):
+        text = "static int {0}(void)\n{{\n}}\n"
+        files = {"room/a.c": text.format("ro_run"), "room/two/b.c": text.format("tw_run"),
+                 "room/c.c": "int ro_run(int x)\n{\n}\nstruct ops tw_run = {\n};\n",
+                 "room/d.h": "int ro_run(int x);\n"}
+        self.assertEqual(self.found(files), [
+            "room/a.c:1: ro_run is a global name, of room/c.c",
+            "room/two/b.c:1: tw_run is a global name, of room/c.c"])
+
     def test_names_of_programs(self):
         text = {name: f"static int {name}(void)\n{{\n}}\n"
                 for name in ("run", "run_all", "find_it")}
@@ -114,6 +145,13 @@ class Prefixes(unittest.TestCase):
         self.assertEqual(list(prefixes.program_faults(files, ("shop",))), [
             "shop/b.c:1: run is one word: what is done to what?",
             "shop/in/c.c:1: run_all is in shop/a.c too"])
+
+    def test_a_name_of_a_program_that_is_a_global_one_elsewhere(self):
+        files = {"shop/a.c": "static int run_all(void)\n{\n}\n",
+                 "shop/b.c": "void run_all(int x)\n{\n}\n",
+                 "other/c.c": "static int run_all(void)\n{\n}\n"}
+        self.assertEqual(list(prefixes.program_faults(files, ("shop", "other"))),
+                         ["shop/a.c:1: run_all is a global name, of shop/b.c"])
 
 
 if __name__ == "__main__":

@@ -44,7 +44,7 @@ enum sim_moment {
  * @is_open: it asks nobody for a name
  * @is_unmounted: at the end of the world, if something of its files has failed
  * @quotas: of blocks, by client; 0: it has none
- * @other_quotas: that an administrator may give it, and is not the same; 0: likewise
+ * @other_quotas: that an administrator may give it, and is not the same; 0: it has none
  * @may_differ: by client: he may
  * @rates: of sessions, by client
  * @other_rates: that each has from when an administrator takes something from it, until

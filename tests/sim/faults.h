@@ -23,7 +23,7 @@ enum sim_fault_kind {
 	SIM_KILL_SOON, /* in the middle of what brickd stores */
 	SIM_STOP_BRICK,
 	SIM_POWER,
-	SIM_POWER_SOON, /* likewise */
+	SIM_POWER_SOON, /* in the middle of what brickd stores */
 	SIM_KILL_CLIENT,
 	SIM_DISK_WRITE_BACK,
 	SIM_DISK_UNASKED,

@@ -9,9 +9,9 @@
 #define BOUND_PERMILLE 300
 #define RARE_PERMILLE  350
 /* How many times as often as others a fault waits for what is seldom. */
-#define SELDOM	      3
-#define AWAY_PERMILLE 300
-#define EVE_PERMILLE  700
+#define SELDOM		     3
+#define LONG_OUTAGE_PERMILLE 300
+#define EVE_PERMILLE	     700
 /* A disk loses twice. */
 #define LOSES_PERMILLE 700
 #define LOSSY_PERMILLE 600
@@ -89,7 +89,7 @@ static bool is_too_long(const struct sim_fault *f, uint64_t *dice)
 	for (uint32_t i = 0; ends_life && i < f->scene->n_disks; i++)
 		if (f->scene->disks[i].settings.reconnect_s == 1)
 			return is_eve(f->state) ||
-			       sim_chance_of(dice, AWAY_PERMILLE);
+			       sim_chance_of(dice, LONG_OUTAGE_PERMILLE);
 	return false;
 }
 
@@ -139,7 +139,7 @@ static void choose_fault(struct sim_fault *f, const uint32_t *weights,
 static bool has_loser(const struct sim_scene *s)
 {
 	for (uint32_t i = 0; i < s->n_disks; i++)
-		if (s->disks[i].settings.is_visited_when_away)
+		if (s->disks[i].settings.is_visited_when_connecting)
 			return true;
 	return false;
 }

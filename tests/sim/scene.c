@@ -273,7 +273,7 @@ static void make_shared(const struct sim_scene *s, uint32_t at,
 	d->is_shared = true;
 	d->is_thin = false;
 	d->map_cache = d->retain_mb = d->ro_permille = d->visit_ms = 0;
-	d->is_visited_when_away = d->is_visited_by_itself = false;
+	d->is_visited_when_connecting = d->is_visited_by_itself = false;
 	if (!at)
 		return;
 	d->first_va = first->first_va;
@@ -349,7 +349,7 @@ static void add_visitor(struct sim_scene *s, uint64_t *dice)
 		return;
 	for (uint32_t i = 1; i < s->n_disks; i++)
 		if (s->disks[i].machine != d &&
-		    !d->settings.is_visited_when_away &&
+		    !d->settings.is_visited_when_connecting &&
 		    sim_chance_of(dice, VISITOR_PERMILLE))
 			machine = s->disks[i].machine;
 	d->squatter.number = d->number;

@@ -30,9 +30,10 @@
  * @KFB_BLOCK_UNMAPPED: allocated; requests wait until it is mapped
  * @KFB_BLOCK_MAPPING: being mapped: requests wait
  * @KFB_BLOCK_MAPPED: key and address are good
- * @KFB_BLOCK_QUIET: they are good, but new requests wait: it is to be unmapped
- * @KFB_BLOCK_UNMAPPING: its key is about to die: requests wait
- * @KFB_BLOCK_STATES: how many there are
+ * @KFB_BLOCK_QUIET: key and address are good, but new requests wait: the block is to
+ *	be unmapped
+ * @KFB_BLOCK_UNMAPPING: the key is about to die: requests wait
+ * @KFB_BLOCK_STATES: how many states there are
  */
 enum kfb_block_state {
 	KFB_BLOCK_ABSENT,
@@ -47,20 +48,20 @@ enum kfb_block_state {
 
 /**
  * enum kfb_block_event - what happens to a block
- * @KFB_BLOCK_FILL: its first write is there
- * @KFB_BLOCK_FOUND: it is allocated
- * @KFB_BLOCK_MAP: it is to be mapped
- * @KFB_BLOCK_AHEAD: it is to be mapped, and nobody waits for it
- * @KFB_BLOCK_DONE: it has been mapped
- * @KFB_BLOCK_FAILED: it could not be
- * @KFB_BLOCK_CALM: it is to be unmapped for a discard; requests end by and by
- * @KFB_BLOCK_EVICT: it is to be unmapped for others; no request has it
- * @KFB_BLOCK_STAY: it is not to be unmapped after all, or could not be
- * @KFB_BLOCK_UNMAP: all that was written to it is durable: its key goes
- * @KFB_BLOCK_GONE: it has been unmapped, or went with its session
- * @KFB_BLOCK_INVALIDATE: its session is over, and nobody needs it in the next one
- * @KFB_BLOCK_FREED: it is not allocated any more
- * @KFB_BLOCK_EVENTS: how many there are
+ * @KFB_BLOCK_FILL: the block's first write is there
+ * @KFB_BLOCK_FOUND: the block is allocated
+ * @KFB_BLOCK_MAP: the block is to be mapped
+ * @KFB_BLOCK_AHEAD: the block is to be mapped, and nobody waits for it
+ * @KFB_BLOCK_DONE: the block has been mapped
+ * @KFB_BLOCK_FAILED: the block could not be mapped
+ * @KFB_BLOCK_CALM: the block is to be unmapped for a discard; requests end by and by
+ * @KFB_BLOCK_EVICT: the block is to be unmapped for others; no request has it
+ * @KFB_BLOCK_STAY: the block is not to be unmapped after all, or could not be
+ * @KFB_BLOCK_UNMAP: all that was written to the block is durable: its key goes
+ * @KFB_BLOCK_GONE: the block has been unmapped, or went with its session
+ * @KFB_BLOCK_INVALIDATE: the block's session is over, and nobody needs it in the next
+ * @KFB_BLOCK_FREED: the block is not allocated any more
+ * @KFB_BLOCK_EVENTS: how many events there are
  */
 enum kfb_block_event {
 	KFB_BLOCK_FILL,

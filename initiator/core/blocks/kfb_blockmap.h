@@ -105,9 +105,9 @@ _Bool kfb_blockmap_overlaps(const struct kfb_blockmap *map,
  * kfb_blockmap_add - add consecutive handles of one mapping
  * @map: the map
  * @handles: of a page that kfb_blockmap_take_page() has accepted
- * @n: how many
- * @mapping_id: the mapping they belong to
- * @writable: they allow writes
+ * @n: how many handles
+ * @mapping_id: the mapping that the handles belong to
+ * @writable: the handles allow writes
  *
  * All or nothing.
  *
@@ -141,7 +141,7 @@ kfb_blockmap_find(const struct kfb_blockmap *map, __u64 va);
  * @map: the map
  * @va: first byte
  * @len: bytes; 0 is refused
- * @write: it writes
+ * @write: the I/O writes
  *
  * Return: 0, -EINVAL (no bytes, or an end above 2^64), -ENXIO (a block is not
  * mapped), -EACCES (a write into a read-only mapping).
@@ -154,7 +154,7 @@ int kfb_blockmap_check_io(const struct kfb_blockmap *map, __u64 va, __u64 len,
  * @map: the map
  * @va: first byte
  * @len: bytes, not 0
- * @write: it writes
+ * @write: the I/O writes
  * @out: filled on success
  *
  * Call again with the rest until nothing is left.

@@ -27,15 +27,16 @@
 
 /**
  * enum kfb_disk_state - what a disk is good for
- * @KFB_DISK_ATTACHING: there is none yet
+ * @KFB_DISK_ATTACHING: there is no disk yet
  * @KFB_DISK_UP: requests are served
  * @KFB_DISK_CONNECTING: the connection is lost: requests wait
- * @KFB_DISK_REPLAYING: it is back; retained copies are written, requests wait
+ * @KFB_DISK_REPLAYING: the connection is back; retained copies are written,
+ *	requests wait
  * @KFB_DISK_LOSSY: completed writes are lost: reads go on
  * @KFB_DISK_FAILED: the session does not come back by itself: every request fails
- * @KFB_DISK_DEAD: the same, and completed writes are lost
- * @KFB_DISK_DETACHING: going away
- * @KFB_DISK_STATES: how many there are
+ * @KFB_DISK_DEAD: completed writes are lost, and every request fails
+ * @KFB_DISK_DETACHING: the disk is going away
+ * @KFB_DISK_STATES: how many states there are
  */
 enum kfb_disk_state {
 	KFB_DISK_ATTACHING,
@@ -52,9 +53,10 @@ enum kfb_disk_state {
 /**
  * enum kfb_disk_use - who else uses a disk's blocks while it is there
  * @KFB_DISK_ALONE: nobody
- * @KFB_DISK_READER: others, who read them as it does
- * @KFB_DISK_SHARED: other hosts, who write them as it does, and coordinate themselves
- * @KFB_DISK_USES: how many there are
+ * @KFB_DISK_READER: others, who read the blocks as the disk does
+ * @KFB_DISK_SHARED: other hosts, who write the blocks as the disk does, and coordinate
+ *	themselves
+ * @KFB_DISK_USES: how many uses there are
  *
  * Only who is alone knows what is the newest of a block: it alone writes copies of
  * completed writes again, and allocates blocks. Of two that do, one finds what the
@@ -69,15 +71,15 @@ enum kfb_disk_use {
 
 /**
  * enum kfb_disk_event - what happens to a disk
- * @KFB_DISK_ADDED: it is there
+ * @KFB_DISK_ADDED: the disk is there
  * @KFB_DISK_USABLE: data can be moved on every queue
  * @KFB_DISK_REPLAY: data can be moved, but retained copies have to be first
  * @KFB_DISK_UNUSABLE: data cannot be moved
  * @KFB_DISK_LOST: completed writes are lost
  * @KFB_DISK_OVER: the session is over
- * @KFB_DISK_RETAKE: its owner wants another try to come back
- * @KFB_DISK_DETACH: its owner wants it no more
- * @KFB_DISK_EVENTS: how many there are
+ * @KFB_DISK_RETAKE: the disk's owner wants another try to come back
+ * @KFB_DISK_DETACH: the disk's owner wants it no more
+ * @KFB_DISK_EVENTS: how many events there are
  */
 enum kfb_disk_event {
 	KFB_DISK_ADDED,

@@ -14,7 +14,7 @@
 /**
  * kfb_list_check - is a page what was asked for?
  * @list: the request
- * @reply: its decoded answer
+ * @reply: the decoded answer
  *
  * Extents begin at the cursor of the request or behind it, rise, and do not
  * overlap; the cursor of the reply is behind them. A page that is not the last

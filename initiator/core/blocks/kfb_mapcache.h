@@ -64,19 +64,19 @@ struct kfb_mapcache_stream {
  * @blocks: the caller's table
  * @n_nodes: blocks of the device
  * @cap: mappings at one time, at most
- * @limit: for now; at most @cap
+ * @limit: mappings at one time for now; at most @cap
  * @n: mappings that take room
  * @newest: of the blocks that can be read and are not pinned
- * @oldest: of the same ones
- * @streams: that are followed
- * @next_stream: the one that is replaced next
+ * @oldest: of the blocks that can be read and are not pinned
+ * @streams: readahead streams that are followed
+ * @next_stream: the stream that is replaced next
  * @ahead: the next block that is wanted in advance
- * @ahead_end: the first one behind those
+ * @ahead_end: the first block behind those that are wanted in advance
  * @hits: requests that found their mapping
- * @misses: requests that had to wait for it
+ * @misses: requests that had to wait for their mapping
  * @evictions: mappings that went
  * @prefetches: mappings made in advance
- * @prefetch_hits: of those, used
+ * @prefetch_hits: mappings made in advance that were used
  */
 struct kfb_mapcache {
 	struct kfb_mapcache_node *nodes;
@@ -124,7 +124,7 @@ void kfb_mapcache_grow(struct kfb_mapcache *c, struct kfb_mapcache_node *nodes,
 /**
  * kfb_mapcache_set_limit - hold fewer mappings than there is room for
  * @c: the cache
- * @limit: so many; brought into the range of 1 to @cap
+ * @limit: mappings at one time; brought into the range of 1 to @cap
  *
  * What is there stays; nothing comes before enough has gone.
  */
@@ -133,8 +133,8 @@ void kfb_mapcache_set_limit(struct kfb_mapcache *c, __u32 limit);
 /**
  * kfb_mapcache_get - a request needs a block
  * @c: the cache
- * @block: which
- * @is_first: set when it was mapped in advance and is used for the first time:
+ * @block: number of the block
+ * @is_first: set when the block was mapped in advance and is used for the first time:
  *	there may be more to map, kfb_mapcache_ahead()
  *
  * Return: true: it is MAPPED, and pinned once more.
@@ -153,7 +153,7 @@ void kfb_mapcache_put(struct kfb_mapcache *c, __u32 block);
 /**
  * kfb_mapcache_move - an event
  * @c: the cache
- * @block: which
+ * @block: number of the block
  * @event: what happened
  * @to: the block's new state, which the caller stores before it lets go of its
  *	lock; unchanged if the event is refused

@@ -18,9 +18,9 @@
 
 /**
  * enum kfb_fate - what has become of completed, unflushed writes; worst last
- * @KFB_FATE_PLACED: they are where they were: the next flush covers them
- * @KFB_FATE_FLUSH: they outlived the instance: flush them at the new one
- * @KFB_FATE_SUSPECT: the brick's NIC acknowledged them; the connection died
+ * @KFB_FATE_PLACED: the writes are where they were: the next flush covers them
+ * @KFB_FATE_FLUSH: the writes outlived the instance: flush them at the new one
+ * @KFB_FATE_SUSPECT: the brick's NIC acknowledged the writes; the connection died
  *	before anything proved them placed
  * @KFB_FATE_GONE: the brick lost what was not flushed
  */
@@ -35,7 +35,7 @@ enum kfb_fate {
  * struct kfb_fate_facts - what decides
  * @ack_is_placed: the brick said so when it had the writes: an acknowledged
  *	write is in memory
- * @same_instance: it is the same run of the brick
+ * @same_instance: the run of the brick is the one that had the writes
  * @same_epoch: the brick has lost no unflushed writes since
  */
 struct kfb_fate_facts {
@@ -55,7 +55,7 @@ enum kfb_fate kfb_fate_of(const struct kfb_fate_facts *facts);
 
 /**
  * struct kfb_losses - completed writes that may be lost
- * @ranges: which
+ * @ranges: where they are
  * @why: KFB_LOSS_*
  */
 struct kfb_losses {
@@ -65,8 +65,8 @@ struct kfb_losses {
 
 /**
  * kfb_losses_add - writes may be lost
- * @losses: what is known to be
- * @ranges: which; empty ones change nothing
+ * @losses: what is known to be lost
+ * @ranges: where the writes are; empty ranges change nothing
  * @why: KFB_LOSS_*
  */
 void kfb_losses_add(struct kfb_losses *losses, const struct kfb_dirty *ranges,
@@ -92,9 +92,9 @@ void kfb_losses_reset(struct kfb_losses *losses);
 /**
  * kfb_births_same - has no block of a mapping changed hands?
  * @before: handles that were mapped, in the order of their addresses
- * @n_before: how many
+ * @n_before: how many handles there were before
  * @after: handles of the same range, mapped again, in the same order
- * @n_after: how many
+ * @n_after: how many handles there are after
  *
  * Where the handles begin and end may have changed.
  *

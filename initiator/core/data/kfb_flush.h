@@ -49,11 +49,11 @@
 
 /**
  * struct kfb_flush_op - one readback or FLUSH message
- * @id: its number; 0: not in use
- * @covers: the number of the last write it covers
+ * @id: number of the op; 0: not in use
+ * @covers: the number of the last write that the op covers
  * @tail: the last bytes written, for a readback; at most KFB_READBACK_BYTES
- * @dirty: what it makes durable, for a message
- * @fua: what it makes durable, of writes that nobody was told of before
+ * @dirty: what the op makes durable, for a message
+ * @fua: what the op makes durable, of writes that nobody was told of before
  */
 struct kfb_flush_op {
 	__u64 id;
@@ -69,13 +69,13 @@ struct kfb_flush_op {
  * @flushed: every write up to this number is durable
  * @last_id: number of the newest op
  * @posted_max: ops on their way at one time
- * @n_posted: how many are
- * @newest: the op of that number, if it is not done
+ * @n_posted: how many ops are on their way
+ * @newest: the op of number @last_id, if it is not done
  * @next: the newest op when it is to be posted, or NULL
  * @tail: the last bytes written
  * @dirty: written and not covered by an op
  * @fua: written and not covered, but nobody was told yet
- * @ops: on their way, and @next
+ * @ops: those that are on their way, and @next
  */
 struct kfb_flush_queue {
 	__u64 completed;

@@ -65,12 +65,12 @@ enum kfb_copy_state {
  * struct kfb_copy - of one write
  * @va: first byte
  * @len: bytes
- * @is_zero: all of them are 0: there are no pages
+ * @is_zero: all bytes are 0: there are no pages
  * @state: &enum kfb_copy_state
- * @first: its first page
- * @n_pages: that it keeps others from using
+ * @first: the copy's first page
+ * @n_pages: pages that the copy keeps others from using
  * @done: KEPT: the write was the so manieth to complete; 0: it is durable
- * @older: number of the one before it in the list of its block, or
+ * @older: number of the copy before this one in the list of its block, or
  *	%KFB_RETAIN_NONE; the list ends there, or with one that is gone
  */
 struct kfb_copy {
@@ -94,10 +94,10 @@ struct kfb_retain_flight {
 /**
  * struct kfb_retain_piece - bytes of a copy that are to be written once more
  * @id: number of the copy
- * @offset: where they begin in it
- * @va: their address
- * @len: how many
- * @is_zero: all of them are 0
+ * @offset: where the bytes begin in the copy
+ * @va: address of the first byte
+ * @len: how many bytes
+ * @is_zero: all bytes are 0
  */
 struct kfb_retain_piece {
 	__u64 id;
@@ -132,17 +132,17 @@ struct kfb_retain_cursor {
  * @newest: the caller's memory: where the list of a block begins
  * @cap: copies that fit
  * @head: number of the next copy
- * @tail: number of the oldest one
+ * @tail: number of the oldest copy
  * @n_pages: pages that the caller has for bytes
- * @n_used: of these, in use
- * @next_page: the first that is not
+ * @n_used: pages that are in use
+ * @next_page: the first page that is not in use
  * @is_short: there was no room, and none has been given back since
  * @is_read: see kfb_retain_hold()
  * @clock: writes that have completed
  * @safe: what completed by then is durable
  * @bytes: of the copies that are KEPT
  * @flight: writes under way
- * @n_flight: how many
+ * @n_flight: how many writes are under way
  */
 struct kfb_retain {
 	struct kfb_copy *copies;
@@ -176,9 +176,9 @@ void kfb_retain_init(struct kfb_retain *r, struct kfb_copy *copies,
 /**
  * kfb_retain_add - a write is about to be posted
  * @r: the copies
- * @va: its first byte
- * @len: bytes, not 0; all of them are in one block
- * @is_zero: all of them are 0
+ * @va: first byte of the write
+ * @len: bytes, not 0, in one block
+ * @is_zero: all bytes are 0
  * @id: gets the copy's number
  *
  * The caller copies the bytes to kfb_retain_page() before it posts the write.
@@ -295,7 +295,7 @@ int kfb_retain_rewind(struct kfb_retain *r);
  * kfb_retain_next - the next bytes to be written once more
  * @r: the copies, rewound
  * @at: where to look from; moves over what need not be written
- * @steps: how many to take at most, not 0
+ * @steps: steps to take at most, not 0
  * @piece: filled
  *
  * A step passes one copy, or compares one with one newer copy of its block, or
@@ -316,7 +316,7 @@ int kfb_retain_next(const struct kfb_retain *r, struct kfb_retain_cursor *at,
 /**
  * kfb_retain_took - bytes are being written once more
  * @at: as kfb_retain_next() left it
- * @len: how many of the piece it found
+ * @len: how many bytes of the piece that kfb_retain_next() found
  */
 void kfb_retain_took(struct kfb_retain_cursor *at, __u32 len);
 

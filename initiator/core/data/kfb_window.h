@@ -47,11 +47,11 @@
 
 /**
  * struct kfb_window - of one connection
- * @target_ms: what is in flight is to be over in so long
- * @shortest_ms: that an operation has taken; KFB_TIME_NEVER: none is over
- * @limit_bytes: that may be in flight
- * @in_flight_bytes: that are
- * @moved_bytes: of operations that are over
+ * @target_ms: time in which what is in flight is to be over
+ * @shortest_ms: shortest time that an operation has taken; KFB_TIME_NEVER: none is over
+ * @limit_bytes: bytes that may be in flight
+ * @in_flight_bytes: bytes that are in flight
+ * @moved_bytes: bytes of operations that are over
  */
 struct kfb_window {
 	__u32 target_ms;
@@ -113,7 +113,7 @@ static inline _Bool kfb_window_is_open(const struct kfb_window *w)
 /**
  * kfb_window_posted - an operation is in flight
  * @w: the window
- * @len: its bytes
+ * @len: the operation's bytes
  * @now_ms: the time, ms
  * @mark: filled
  */
@@ -126,7 +126,7 @@ void kfb_window_unposted(struct kfb_window *w, __u64 len);
 /**
  * kfb_window_moved - an operation is over, and its bytes are where they belong
  * @w: the window
- * @len: its bytes
+ * @len: the operation's bytes
  * @now_ms: the time, ms
  * @mark: of its post
  */

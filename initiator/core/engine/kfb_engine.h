@@ -96,9 +96,9 @@ struct kfb_engine_config {
 
 /**
  * struct kfb_join - what a HELLO that joins a session needs
- * @queue: which of the session's queues; 0 resumes it
+ * @queue: number of the session's queue; 0 resumes the session
  * @session_id: from the ACCEPT of the session's first queue
- * @instance_id: from the same ACCEPT
+ * @instance_id: from the ACCEPT of the session's first queue
  * @counter: above all that this session has used
  * @key: the session's, KFB_KEY_BYTES, valid until the join is answered
  */
@@ -148,7 +148,7 @@ struct kfb_call {
  * @credits: requests that may go out
  * @slots: of the queue
  * @calls: by slot, AUTH last
- * @n_waiting: of them, those that wait for a reply
+ * @n_waiting: calls that wait for a reply
  * @lease: until when handles are good: it counts from the sending of the
  *	request that renewed it, less a margin
  * @lease_ms: from INFO; 0: unknown or endless
@@ -158,7 +158,7 @@ struct kfb_call {
  * @events_unacked: EVENTs since the last acknowledgement
  * @event_credits: to be returned to the brick with the next request
  * @events: EVENTs that the caller has not taken
- * @n_events: how many
+ * @n_events: how many EVENTs the caller has not taken
  */
 struct kfb_engine {
 	struct kfb_engine_config config;
@@ -280,7 +280,7 @@ void kfb_engine_drop(struct kfb_engine *e);
  * @e: the engine, IDLE or BACKOFF
  * @join: the session
  * @out: where the bytes are
- * @len: how many
+ * @len: how many bytes
  *
  * Return: 0, -EINVAL (no session, not encodable), -EISCONN (another state), or
  * what hmac returned.
@@ -320,7 +320,7 @@ enum kfb_conn_state kfb_engine_state(const struct kfb_engine *e);
  * kfb_engine_hello - begin: the private data of the connection request
  * @e: the engine, IDLE or BACKOFF
  * @out: where the bytes are
- * @len: how many
+ * @len: how many bytes
  *
  * Return: 0, -EINVAL (not encodable) or -EISCONN (another state).
  */

@@ -73,12 +73,12 @@
  * enum kfb_client_state - what the session is good for
  * @KFB_CLIENT_IDLE: nothing has begun
  * @KFB_CLIENT_OPENING: a new session is being made
- * @KFB_CLIENT_MAPPING: it is there; its mappings are being made
+ * @KFB_CLIENT_MAPPING: the session is there; its mappings are being made
  * @KFB_CLIENT_LIVE: requests, and one-sided operations
  * @KFB_CLIENT_DETACHED: no queue is connected; the session may still live
- * @KFB_CLIENT_FAILED: it does not come back; kfb_client_error() says why
+ * @KFB_CLIENT_FAILED: the session does not come back; kfb_client_error() says why
  * @KFB_CLIENT_CLOSED: what is left of it is told, then nothing, for ever
- * @KFB_CLIENT_STATES: how many there are
+ * @KFB_CLIENT_STATES: how many states there are
  */
 enum kfb_client_state {
 	KFB_CLIENT_IDLE,
@@ -124,17 +124,17 @@ struct kfb_client_config {
  * @retry: between tries
  * @retry_at_ms: not before
  * @connect_until_ms: CONNECTING and AUTH end then
- * @give_up_ms: while @is_connecting: it has been so too long then
+ * @give_up_ms: when the queue has been @is_connecting for too long
  * @is_connecting: lost, and not of use yet
  * @is_open: there is an endpoint, or one is being made
- * @was_ready: in this session
- * @moved_bytes: as told when they were last a sign of life, or at the PING
+ * @was_ready: the queue was READY in this session
+ * @moved_bytes: as told when bytes were last a sign of life, or at the PING
  * @is_marked: since the newest PING was sent
  * @heard_ms: when bytes have last moved, or a message came
- * @is_silent: it was lost because the brick did not answer in time
- * @needs_validation: it was lost with writes that nobody has validated yet
+ * @is_silent: the queue was lost because the brick did not answer in time
+ * @needs_validation: the queue was lost with writes that nobody has validated yet
  * @fate_due: @fate must be told
- * @fate: of those writes
+ * @fate: of the writes with which the queue was lost
  */
 struct kfb_client_queue {
 	struct kfb_engine engine;
@@ -159,25 +159,25 @@ struct kfb_client_queue {
  * @config: copied
  * @state: changed in one place; use kfb_client_state()
  * @queues: config.n_queues of them are in use
- * @n_offered: of these, the brick has not refused
- * @n_used: of these, LIVE began with; one-sided operations use them
+ * @n_offered: how many queues the brick has not refused
+ * @n_used: how many queues LIVE began with; one-sided operations use these
  * @address: of the brick, by number, where the session is, or is looked for
  * @session_id: of the session; 0: none
  * @instance_id: of the brick that has it
  * @kept: while it is asked whether the session is gone: queue 0's engine; after
  *	that, calls of it that are not told yet
  * @spare_tx: memory for outgoing messages that no engine uses
- * @is_doubted: somebody has said that it is: ask
- * @is_asking: queue 0 does
- * @is_replaced: it has become a new session's, which is not LIVE yet
+ * @is_doubted: somebody has said that the session is gone: ask
+ * @is_asking: queue 0 asks whether the session is gone
+ * @is_replaced: a new session has taken the place of the old one, and is not LIVE yet
  * @is_retaken: the old session was given up: only a new one leads on
  * @session_key: joins are proven with it
  * @join_counter: the last one used
  * @info: the brick's newest INFO
- * @has_info: there is one
+ * @has_info: there is an INFO
  * @is_first: no session has been LIVE yet: a failure is the end
  * @is_mapped: the session's mappings have been made
- * @map_due: they must be
+ * @map_due: the mappings of the session must be made
  * @error: of the last loss or refusal: when it is FAILED, why
  */
 struct kfb_client {
@@ -230,11 +230,11 @@ enum kfb_client_do {
 
 /**
  * struct kfb_client_action - one thing to do
- * @what: which
+ * @what: which thing, KFB_DO_*
  * @queue: index of the queue
  * @address: CONNECT: of the brick, by number
  * @hello: private data of the connection request
- * @hello_len: its length
+ * @hello_len: length of @hello, bytes
  * @message: to be sent
  * @outcome: of a call
  * @fate: of writes
@@ -296,7 +296,7 @@ __u64 kfb_client_next_ms(const struct kfb_client *c);
 /**
  * kfb_client_accepted - the brick has accepted a queue
  * @c: the client
- * @queue: which
+ * @queue: number of the queue
  * @data: private data as received
  * @len: bytes
  * @now_ms: the time, ms
@@ -311,7 +311,7 @@ int kfb_client_accepted(struct kfb_client *c, __u32 queue, const void *data,
 /**
  * kfb_client_rejected - the brick has refused a queue, or cannot be reached
  * @c: the client
- * @queue: which
+ * @queue: number of the queue
  * @data: private data as received
  * @len: bytes, may be 0
  * @now_ms: the time, ms
@@ -326,7 +326,7 @@ int kfb_client_rejected(struct kfb_client *c, __u32 queue, const void *data,
 /**
  * kfb_client_lost - the connection of a queue has failed
  * @c: the client
- * @queue: which
+ * @queue: number of the queue
  * @now_ms: the time, ms
  * @error: why, a negative errno: what the caller sees when that is the end
  *
@@ -338,7 +338,7 @@ void kfb_client_lost(struct kfb_client *c, __u32 queue, __u64 now_ms,
 /**
  * kfb_client_closed - the endpoint of a queue is closed
  * @c: the client
- * @queue: which
+ * @queue: number of the queue
  *
  * No operation of it is in flight any more, here or at the brick's end of what
  * this side has sent.
@@ -365,7 +365,7 @@ int kfb_client_receive(struct kfb_client *c, __u32 queue, const void *data,
 /**
  * kfb_client_heard - an operation of a queue is over
  * @c: the client
- * @queue: which
+ * @queue: number of the queue
  * @at_ms: when, ms
  *
  * It is the same to silence as kfb_client_moved(), and may be told at any time.
@@ -375,7 +375,7 @@ void kfb_client_heard(struct kfb_client *c, __u32 queue, __u64 at_ms);
 /**
  * kfb_client_moved - how many bytes have moved on a queue?
  * @c: the client
- * @queue: which
+ * @queue: number of the queue
  * @bytes: by the transport's word, also of operations that are not over; of the
  *	queue's connection; always 0 where nobody can tell
  * @now_ms: the time, ms
@@ -391,7 +391,7 @@ void kfb_client_moved(struct kfb_client *c, __u32 queue, __u64 bytes,
 /**
  * kfb_client_listens - is a PING of a queue without an answer?
  * @c: the client
- * @queue: which
+ * @queue: number of the queue
  *
  * Return: true when it matters whether bytes move.
  */
@@ -467,7 +467,7 @@ _Bool kfb_client_lease_ok(const struct kfb_client *c, __u64 now_ms);
 /**
  * kfb_client_usable - may one-sided operations be posted on a queue?
  * @c: the client
- * @queue: which
+ * @queue: number of the queue
  * @now_ms: the time, ms
  *
  * Return: true when LIVE, the queue is READY, its writes are validated, and the
@@ -478,7 +478,7 @@ _Bool kfb_client_usable(const struct kfb_client *c, __u32 queue, __u64 now_ms);
 /**
  * kfb_client_can_call - may requests be sent on a queue?
  * @c: the client
- * @queue: which
+ * @queue: number of the queue
  *
  * Those of KFB_DO_MAP, too: it is true in MAPPING.
  *
@@ -488,7 +488,7 @@ _Bool kfb_client_can_call(const struct kfb_client *c, __u32 queue);
 
 /**
  * kfb_info_overpromises - is a brick unsafe because of what it says of writes?
- * @info: its INFO
+ * @info: the brick's INFO
  *
  * Else KFB_INFO_UNSAFE is about who may come in.
  *

@@ -29,7 +29,7 @@ int kfbk_attach(const struct kfbk_options *options, int *instance,
 
 /**
  * kfbk_detach - take a device away
- * @instance: which
+ * @instance: number of the device, the N of kfbrickN
  * @force: even while it is open: what it still has fails
  * @why: on failure why, for people
  *
@@ -41,8 +41,8 @@ int kfbk_detach(int instance, bool force, char why[KFBK_WHY_BYTES]);
 
 /**
  * kfbk_resize - let a disk grow
- * @instance: which
- * @n_blocks: its blocks from now on
+ * @instance: number of the device, the N of kfbrickN
+ * @n_blocks: blocks that the disk has from now on
  * @why: on failure why, for people
  *
  * Context: process; waits for the brick.
@@ -53,7 +53,7 @@ int kfbk_resize(int instance, u64 n_blocks, char why[KFBK_WHY_BYTES]);
 
 /**
  * kfbk_reattach - come back to the brick after the time for that was over
- * @instance: which
+ * @instance: number of the device, the N of kfbrickN
  * @why: on failure why, for people
  *
  * The disk stays what it is, with all that is open on it: what had completed is

@@ -156,7 +156,7 @@ void kfbk_map_work(struct work_struct *work)
 
 	for (;;) {
 		kfbk_resize_run(dev);
-		kfbk_cache_give(dev);
+		kfbk_cache_recall(dev);
 		kfbk_lock(dev);
 		krq = list_first_entry_or_null(&dev->waiting, struct kfbk_rq,
 					       node);

@@ -313,7 +313,7 @@ static bool kfbk_trial_may_pass(struct kfbk_device *dev, struct trial *t,
 		break;
 	case -EAGAIN:
 		/* All of the memory may be mapped here. */
-		kfbk_cache_give(dev);
+		kfbk_cache_recall(dev);
 		break;
 	case -EBUSY:
 	case -ESHUTDOWN:
@@ -432,20 +432,20 @@ bool kfbk_cache_invalidate(struct kfbk_device *dev, u64 block)
 	return is_idle;
 }
 
-/* ---- giving back ------------------------------------------------------ */
+/* ---- recalls ---------------------------------------------------------- */
 
 /* Evict the very blocks that the brick wants, as far as nobody uses them. */
 static void kfbk_take_named(struct kfbk_device *dev,
-			    const struct kfbk_give *give, struct leaving *l)
+			    const struct kfbk_recall *recall, struct leaving *l)
 {
 	u64 end, i;
 
-	if (give->first >= dev->n_blocks)
+	if (recall->first >= dev->n_blocks)
 		return;
 	kfbk_lock(dev);
-	end = give->first + min(give->n, dev->n_blocks - give->first);
-	for (i = give->first; i < end && l->n < LEAVING_MAX; i++) {
-		if (dev->blocks[i].mapping_id == give->mapping_id &&
+	end = recall->first + min(recall->n, dev->n_blocks - recall->first);
+	for (i = recall->first; i < end && l->n < LEAVING_MAX; i++) {
+		if (dev->blocks[i].mapping_id == recall->mapping_id &&
 		    dev->blocks[i].state == KFB_BLOCK_MAPPED &&
 		    !kfbk_block_move(dev, i, KFB_BLOCK_EVICT))
 			l->block[l->n++] = i;
@@ -453,23 +453,23 @@ static void kfbk_take_named(struct kfbk_device *dev,
 	kfbk_unlock(dev);
 }
 
-void kfbk_cache_give(struct kfbk_device *dev)
+void kfbk_cache_recall(struct kfbk_device *dev)
 {
-	struct kfbk_give give;
+	struct kfbk_recall recall;
 	struct leaving l = {};
 
 	kfbk_lock(dev);
-	give = dev->cache.give;
-	dev->cache.give.is_asked = false;
+	recall = dev->cache.recall;
+	dev->cache.recall.is_asked = false;
 	kfbk_unlock(dev);
-	if (!give.is_asked || READ_ONCE(dev->core.is_over))
+	if (!recall.is_asked || READ_ONCE(dev->core.is_over))
 		return;
-	kfbk_take_named(dev, &give, &l);
+	kfbk_take_named(dev, &recall, &l);
 	/* Others are as good: memory is short, not these addresses. */
 	if (!l.n)
-		kfbk_add_victims(dev, &l, min_t(u64, give.n, LEAVING_MAX));
+		kfbk_add_victims(dev, &l, min_t(u64, recall.n, LEAVING_MAX));
 	if (!l.n || kfbk_let_go(dev, &l))
 		return;
-	atomic_long_add(l.n, &dev->cache.n_given);
+	atomic_long_add(l.n, &dev->cache.n_returned);
 	kfbk_narrow_cache(dev);
 }

@@ -110,7 +110,7 @@ int kfbk_cache_load(struct kfbk_device *dev, u64 block);
 /* Map one block in advance; false: none is wanted. */
 bool kfbk_cache_ahead(struct kfbk_device *dev);
 /* The brick gets back what it wants, and is not in use. */
-void kfbk_cache_give(struct kfbk_device *dev);
+void kfbk_cache_recall(struct kfbk_device *dev);
 
 /* restore.c */
 void kfbk_restore(struct work_struct *work);

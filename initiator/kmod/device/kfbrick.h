@@ -136,20 +136,20 @@ struct kfbk_flush {
  * @status: of what is over so far
  * @done: bytes that are dealt with (discard and write-zeroes go on in steps)
  * @va: address of the step under way
- * @len: its bytes
+ * @len: bytes of the step under way
  * @mark: of the queue's window, while @posted
  * @moved: what had moved on its queue, and when, when its time was last over
  * @copy: number of its retained copy, or KFB_RETAIN_NONE; of a write with FUA
  *	until its flush is over
- * @block: that it has pinned, or KFB_MAPCACHE_NONE
+ * @block: the one that the request has pinned, or KFB_MAPCACHE_NONE
  * @chained: a readback is, or will be, behind the write
  * @posted: in flight; cleared when the operation's memory is ours again, and what it
  *	wrote is noted as to be flushed
  * @is_write: data goes to the brick
- * @fua: and the end must be durable
+ * @fua: the write must be durable when it ends
  * @torn: a write that was under way when its connection died: what is there may
  *	be half of it, until it is sent again
- * @strikes: connections that it was at fault for
+ * @strikes: connections that the request was at fault for
  * @ctx: of the write or read, then of the readback; the scatterlist is behind
  */
 struct kfbk_rq {
@@ -192,8 +192,8 @@ struct kfbk_call {
  * @KFBK_OP_WRITTEN: bytes of the writes
  * @KFBK_OP_READ_BYTES: bytes of the reads
  * @KFBK_OP_ERROR: operations that ended with an error
- * @KFBK_OP_CONNECT: times that it was connected
- * @KFBK_OPS: how many there are
+ * @KFBK_OP_CONNECT: times that the queue was connected
+ * @KFBK_OPS: how many counters there are
  */
 enum kfbk_op {
 	KFBK_OP_WRITE,
@@ -209,7 +209,7 @@ enum kfbk_op {
 
 /**
  * struct kfbk_queue - one connection
- * @core: what the core knows of it
+ * @core: what the core knows of the connection
  * @dev: whose
  * @ep: NULL when there is none; see the head of this file
  * @cq: completions of @ep
@@ -223,7 +223,7 @@ enum kfbk_op {
  *	place is another op's
  * @fua: requests whose write is posted and whose readback is not
  * @rx: KFB_INITIATOR_RX_MAX buffers of a page each
- * @rx_ctx: of them
+ * @rx_ctx: contexts of the receives into @rx
  * @tx_ctx: of the engine's buffers
  * @n_ops: counted since the device was attached
  */
@@ -272,7 +272,7 @@ struct kfbk_resize {
 };
 
 /* Mappings that the brick wants back; see blocks/mapcache.c. */
-struct kfbk_give {
+struct kfbk_recall {
 	bool is_asked;
 	u64 mapping_id;
 	u64 first;
@@ -283,13 +283,13 @@ struct kfbk_give {
  * struct kfbk_cache - not all blocks are mapped at one time; see blocks/mapcache.c
  * @cap: mappings at one time; 0: everything is mapped at attach
  * @lock: guards @book
- * @book: which are mapped, and in use
+ * @book: which blocks are mapped, and in use
  * @nodes: memory of @book
  * @widen_ms: the map work's: when more mappings are tried again, after the
  *	brick was short of memory
- * @give: under dev->lock
- * @n_asked: times that the brick wanted some back
- * @n_given: mappings that it got
+ * @recall: the last one that the map work has not taken; under dev->lock
+ * @n_recalls: EVENTs by which the brick asked for mappings
+ * @n_returned: mappings that were unmapped for them
  */
 struct kfbk_cache {
 	u32 cap;
@@ -297,18 +297,18 @@ struct kfbk_cache {
 	struct kfb_mapcache book;
 	struct kfb_mapcache_node *nodes;
 	u64 widen_ms;
-	struct kfbk_give give;
-	atomic_long_t n_asked;
-	atomic_long_t n_given;
+	struct kfbk_recall recall;
+	atomic_long_t n_recalls;
+	atomic_long_t n_returned;
 };
 
 /**
  * struct kfbk_rate - how much the brick allows a disk to move; see rate.c
- * @is_set: there is a bound; read without the lock
+ * @is_set: the brick has set a bound; read without the lock
  * @lock: inside all others; guards the rest
  * @bucket: what is left
  * @n_waits: times that a request, or a copy, found nothing left
- * @copies_wait: one that is to be written again does; under dev->lock
+ * @copies_wait: a copy that is to be written again waits; under dev->lock
  */
 struct kfbk_rate {
 	bool is_set;
@@ -336,18 +336,19 @@ struct kfbk_route {
  * @release: what the last reference calls
  * @node: in the list of devices
  * @claim: in the list of who has which blocks
- * @n_claimed: of its range, under the lock of that list, as the two that follow
- * @is_superseded: its session was over, and another disk has got blocks of it
- * @returns: orders to have another session, which are not settled; with any, it keeps
- *	others from its blocks though its session is over
- * @n_left: those of them that nobody waits for any more, under @lock
+ * @n_claimed: blocks that the device has in the list of who has which blocks; under
+ *	the lock of that list, as the two that follow
+ * @is_superseded: the device's session was over, and another disk has got blocks of it
+ * @returns: orders to have another session, which are not settled; with any, the device
+ *	keeps others from its blocks though its session is over
+ * @n_left: orders of @returns that nobody waits for any more; under @lock
  * @instance: the N of kfbrickN
  * @options: as attached
  * @key: the client's, if it has a name
  * @state: changed by kfbk_move() alone, under @lock
  * @why: the newest loss or refusal, for people
  * @log_limit: of messages on what the brick does
- * @state_limit: of those on the ways in which it comes and goes
+ * @state_limit: of messages on the ways in which the brick comes and goes
  * @lock: see the head of this file
  * @core: what decides
  * @hmac: of the client
@@ -359,43 +360,44 @@ struct kfbk_route {
  * @ended: requests that are over, until the lock is dropped
  * @retain: copies of writes that may not be durable
  * @told: the state user space was last told
- * @tell_work: tells it another
+ * @tell_work: tells user space another state
  * @replies: memory for those who wait for long ones: the map work (and attach),
  *	the restore work
  * @restoring_id: of the session that the restore work maps in
  * @blocks: by number
- * @n_blocks: how many; more than the disk has after a failure to grow
- * @cache: which of them are mapped, when not all are
- * @rate: how much it may move
+ * @n_blocks: how many blocks; more than the disk has after a failure to grow
+ * @cache: which blocks are mapped, when not all are
+ * @rate: how much the disk may move
  * @resize: NULL, or what the map work is to do
  * @waiting: requests for blocks that are not MAPPED
  * @clears: bios of discards and write-zeroes that go on in pieces
- * @clear_work: sends these
+ * @clear_work: sends the bios of @clears
  * @draining: somebody waits until blocks are quiet
  * @drain_wait: where
  * @session_work: runs the client
  * @map_work: allocates, maps, frees
  * @restore_work: maps again in a new session
  * @wake_work: makes @session_work run at a time
- * @wake_ms: when that is
+ * @wake_ms: when @wake_work is to do so
  * @is_quiesced: queue_rq() is stopped; the session work's
  * @gives_up: the client is to end
- * @keeps_why: it has failed for the reason in @why, not for how connections end then
+ * @keeps_why: the disk has failed for the reason in @why, not for how connections end
+ *	then
  * @first: completed when the first session is usable, or will never be
  * @settled: who waits until the disk is back, or is not
  * @path: over what the newest connection goes, or would
  * @interface: of @path; "" where that says nothing
- * @path_why: why it may not go there; the session work's
+ * @path_why: why a connection may not go over @path; the session work's
  * @routes: to options.n_addresses of them; the session work's after attach
  * @is_in_init_net: whoever attached it was in the first network namespace
  * @told_address: the one that was last said to be in use; the session work's
  * @ctx_bytes: of a &struct kfbk_ctx with its tail; as the three that follow, what
  *	every route that was there at attach can do
  * @max_segments: of one operation
- * @max_segment_bytes: of each of them, at least a page
- * @max_op_bytes: of all of them
+ * @max_segment_bytes: of each segment of an operation, at least a page
+ * @max_op_bytes: of all segments of an operation
  * @tags: of blk-mq
- * @disk: NULL until it is there
+ * @disk: NULL until there is one
  */
 struct kfbk_device {
 	struct kref ref;

@@ -58,7 +58,7 @@ struct kfbk_address {
  * struct kfbk_options - an order, as it was written
  * @order: what to do
  * @addresses: of the brick; all of its session is at one of them
- * @n_addresses: how many
+ * @n_addresses: how many addresses
  * @provider: of kfabric
  * @client: the name the brick knows this client by; empty: none
  * @key: description of the logon key
@@ -77,7 +77,7 @@ struct kfbk_address {
  * @shared: other hosts write the same blocks
  * @allow_untrusted_tcp: connections may leave this host by an interface that is
  *	none of WireGuard
- * @instance: DETACH, RESIZE, REATTACH: which
+ * @instance: DETACH, RESIZE, REATTACH: of which device
  * @force: DETACH: even while it is open
  * @given: bits of the keys that were there
  */

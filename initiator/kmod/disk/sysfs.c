@@ -230,7 +230,8 @@ static ssize_t kfbk_map_cache_show(struct device *device,
 		"blocks=%u limit=%u mapped=%u hits=%llu misses=%llu evictions=%llu prefetches=%llu prefetch_hits=%llu asked=%ld given=%ld\n",
 		c->cap, book.limit, book.n, book.hits, book.misses,
 		book.evictions, book.prefetches, book.prefetch_hits,
-		atomic_long_read(&c->n_asked), atomic_long_read(&c->n_given));
+		atomic_long_read(&c->n_recalls),
+		atomic_long_read(&c->n_returned));
 }
 KFBK_ATTR_RO(map_cache);
 

@@ -104,10 +104,10 @@ static void kfbk_session_take_news(struct kfb_initiator *core)
 static void kfbk_session_recall(struct kfbk_device *dev,
 				const struct kfb_event *event)
 {
-	struct kfbk_give *give = &dev->cache.give;
+	struct kfbk_recall *recall = &dev->cache.recall;
 
 	lockdep_assert_held(&dev->lock);
-	atomic_long_inc(&dev->cache.n_asked);
+	atomic_long_inc(&dev->cache.n_recalls);
 	if (!dev->cache.cap) {
 		kfbk_info_limited(
 			dev,
@@ -115,7 +115,7 @@ static void kfbk_session_recall(struct kfbk_device *dev,
 			event->n_blocks, event->va);
 		return;
 	}
-	*give = (struct kfbk_give){
+	*recall = (struct kfbk_recall){
 		.is_asked = true,
 		.mapping_id = event->mapping_id,
 		.first = (event->va - dev->options.base) >> KFB_BLOCK_SHIFT,

@@ -157,7 +157,7 @@ enum {
 	FI_PROTO_KFI_RDM, /* docs/kfabric-rdm.md, over any of the others */
 	FI_PROTO_RDS, /* the kernel's own, with any of its transports */
 	FI_PROTO_UDP, /* a datagram is a message, as libfabric's udp */
-	FI_PROTO_IB_UD, /* likewise, on unreliable datagram queue pairs */
+	FI_PROTO_IB_UD, /* a datagram of an unreliable queue pair is a message */
 };
 
 /* domain_attr.mr_mode: what a provider demands of memory registration. */
@@ -401,7 +401,7 @@ enum fi_threading {
  * enum fi_progress - who drives operations: domain_attr.control_progress and
  *	data_progress
  * @FI_PROGRESS_UNSPEC: in hints: any
- * @FI_PROGRESS_AUTO: they go on without a call; so it is with all providers
+ * @FI_PROGRESS_AUTO: operations go on without a call; so it is with all providers
  * @FI_PROGRESS_MANUAL: in hints: the caller would call for it
  */
 enum fi_progress {

@@ -22,11 +22,11 @@
 
 /**
  * enum fi_datatype - types of elements; libfabric has more, and other numbers
- * @FI_INT32: signed, in the byte order of the peer's host, as all of them
- * @FI_UINT32: unsigned
- * @FI_INT64: signed
- * @FI_UINT64: unsigned
- * @FI_DATATYPE_LAST: how many there are
+ * @FI_INT32: 4 bytes, signed, in the byte order of the peer's host
+ * @FI_UINT32: 4 bytes, unsigned, in the byte order of the peer's host
+ * @FI_INT64: 8 bytes, signed, in the byte order of the peer's host
+ * @FI_UINT64: 8 bytes, unsigned, in the byte order of the peer's host
+ * @FI_DATATYPE_LAST: how many types there are
  */
 enum fi_datatype {
 	FI_INT32,
@@ -39,14 +39,14 @@ enum fi_datatype {
 /**
  * enum fi_op - what becomes of an element t by an operand b
  * @FI_MIN: the lesser of t and b
- * @FI_MAX: the greater of them
+ * @FI_MAX: the greater of t and b
  * @FI_SUM: t + b; what does not fit is cut off
- * @FI_PROD: t * b; likewise
+ * @FI_PROD: t * b; what does not fit is cut off
  * @FI_LOR: 1 if t or b is not 0, else 0
- * @FI_LAND: 1 if neither is 0, else 0
+ * @FI_LAND: 1 if neither t nor b is 0, else 0
  * @FI_BOR: t | b
  * @FI_BAND: t & b
- * @FI_LXOR: 1 if one of them is 0 and the other is not, else 0
+ * @FI_LXOR: 1 if one of t and b is 0 and the other is not, else 0
  * @FI_BXOR: t ^ b
  * @FI_ATOMIC_READ: t, and there is no operand
  * @FI_ATOMIC_WRITE: b
@@ -57,7 +57,7 @@ enum fi_datatype {
  * @FI_CSWAP_GE: b if c >= t
  * @FI_CSWAP_GT: b if c > t
  * @FI_MSWAP: the bits of b that are set in c, the others of t
- * @FI_ATOMIC_OP_LAST: how many there are
+ * @FI_ATOMIC_OP_LAST: how many operations there are
  */
 enum fi_op {
 	FI_MIN,
@@ -149,8 +149,8 @@ size_t kfabric_datatype_size(enum fi_datatype datatype);
  * @datatype: of elements
  * @op: what is to be done
  * @attr: out: how much of it
- * @flags: 0: it has no result; FI_FETCH_ATOMIC: the result is what was there before;
- *	FI_COMPARE_ATOMIC: likewise, and something is compared
+ * @flags: 0: the operation has no result; FI_FETCH_ATOMIC: the result is what was
+ *	there before; FI_COMPARE_ATOMIC: that is the result, and something is compared
  *
  * Context: any.
  * Return: 0; -EOPNOTSUPP there is none; -FI_EBADFLAGS; -EINVAL no such type or

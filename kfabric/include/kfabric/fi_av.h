@@ -163,8 +163,8 @@ static inline int fi_av_insertsvc(struct fid_av *av, const char *node,
 /**
  * fi_av_remove() - take numbers back
  * @av: address vector
- * @fi_addr: numbers
- * @count: how many
+ * @fi_addr: numbers of addresses
+ * @count: how many numbers @fi_addr has
  * @flags: 0
  *
  * Operations that were posted go to the address nevertheless.

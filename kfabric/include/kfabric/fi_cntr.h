@@ -110,7 +110,7 @@ static inline u64 fi_cntr_readerr(struct fid_cntr *cntr)
 /**
  * fi_cntr_add() - add to those that have succeeded
  * @cntr: counter
- * @value: so many
+ * @value: how many more have succeeded
  *
  * Context: posting.
  * Return: 0.
@@ -124,7 +124,7 @@ static inline int fi_cntr_add(struct fid_cntr *cntr, u64 value)
 /**
  * fi_cntr_adderr() - add to those that have failed
  * @cntr: counter
- * @value: so many
+ * @value: how many more have failed
  *
  * Context: posting.
  * Return: 0.
@@ -138,7 +138,7 @@ static inline int fi_cntr_adderr(struct fid_cntr *cntr, u64 value)
 /**
  * fi_cntr_set() - say how many have succeeded
  * @cntr: counter
- * @value: so many
+ * @value: how many have succeeded
  *
  * Context: posting.
  * Return: 0.
@@ -152,7 +152,7 @@ static inline int fi_cntr_set(struct fid_cntr *cntr, u64 value)
 /**
  * fi_cntr_seterr() - say how many have failed
  * @cntr: counter
- * @value: so many
+ * @value: how many have failed
  *
  * Context: posting.
  * Return: 0.
@@ -166,7 +166,7 @@ static inline int fi_cntr_seterr(struct fid_cntr *cntr, u64 value)
 /**
  * fi_cntr_wait() - wait until so many have succeeded
  * @cntr: counter
- * @threshold: so many, or more
+ * @threshold: how many must have succeeded, at least
  * @timeout_ms: limit; negative: none
  *
  * One that has failed before the call ends no wait: compare fi_cntr_readerr() first.

@@ -37,7 +37,7 @@ enum fi_buf_type {
 
 /**
  * struct fi_buf - a local buffer
- * @type: which member of the union
+ * @type: which member of the union describes the buffer
  * @count: segments in the array or list (1 for FI_BUF_LINEAR)
  * @offset: bytes to skip from the start of the first segment on; may reach
  *	beyond it (a bio's bi_bvec_done)
@@ -84,7 +84,7 @@ static inline struct fi_buf fi_buf_linear(const void *ptr, size_t len)
 /**
  * fi_buf_kvec() - describe an array of kernel virtual ranges
  * @kvec: the array, must outlive the operation
- * @count: its entries
+ * @count: entries of the array
  * @len: bytes in all
  *
  * Context: any.
@@ -101,7 +101,7 @@ static inline struct fi_buf fi_buf_kvec(const struct kvec *kvec, u32 count,
 /**
  * fi_buf_bvec() - describe an array of page ranges
  * @bvec: the array, must outlive the operation
- * @count: its entries
+ * @count: entries of the array
  * @offset: bytes to skip, as bi_iter.bi_bvec_done
  * @len: bytes in all, as bi_iter.bi_size
  *

@@ -53,10 +53,10 @@ struct fi_context {
  * @KFI_EP_ENABLED: receives may be posted
  * @KFI_EP_CONNECTING: fi_connect() or fi_accept() was called
  * @KFI_EP_CONNECTED: everything may be posted
- * @KFI_EP_SHUTDOWN: no more; only fi_close() is left
+ * @KFI_EP_SHUTDOWN: nothing may be posted any more; only fi_close() is left
  * @KFI_EP_DEAD: the device went away; only fi_close() is left
  * @KFI_EP_CLOSED: fi_close() was called
- * @KFI_EP_STATES: how many there are
+ * @KFI_EP_STATES: how many states there are
  */
 enum kfi_ep_state {
 	KFI_EP_IDLE,
@@ -237,8 +237,8 @@ enum {
 
 /**
  * struct fi_low_water - value of FI_OPT_LOW_WATER
- * @limit: call when fewer receives than so many wait for a message; up to the
- *	context's size; 0: not any more
+ * @limit: @fn is called when fewer receives than this wait for a message; up to the
+ *	context's size; 0: it is not called any more
  * @fn: called once for each time that the option was set, also when there are too
  *	few at that time, which may be before fi_setopt() returns. May post. To be
  *	called again set the option again, which sleeps: the worker that posts new
@@ -257,9 +257,9 @@ struct fi_low_water {
 /**
  * struct fi_path - value of FI_OPT_PATH
  * @ifindex: the interface's number; all that counts when it is set
- * @is_local: what leaves by it stays on this host
- * @name: its name
- * @kind: of its link, as rtnetlink calls it ("wireguard"); "" where it has no
+ * @is_local: what leaves by the interface stays on this host
+ * @name: the interface's name
+ * @kind: of the interface's link, as rtnetlink calls it ("wireguard"); "" where it has no
  *	name, as of network cards
  */
 struct fi_path {

@@ -35,7 +35,7 @@ typedef u64 fi_addr_t;
  * @FI_CQ_FORMAT_MSG: &struct fi_cq_msg_entry
  * @FI_CQ_FORMAT_DATA: &struct fi_cq_data_entry
  * @FI_CQ_FORMAT_TAGGED: &struct fi_cq_tagged_entry
- * @FI_CQ_FORMATS: how many there are
+ * @FI_CQ_FORMATS: how many formats there are
  */
 enum fi_cq_format {
 	FI_CQ_FORMAT_UNSPEC,

@@ -82,9 +82,9 @@ static inline int fi_scalable_ep_bind(struct fid_ep *sep, struct kfid *bfid,
 /**
  * fi_tx_context() - open a transmit context
  * @sep: scalable endpoint
- * @index: which, from 0 to ep_attr.tx_ctx_cnt - 1
- * @attr: its own limits and flags, in which size may be lowered; NULL: those of the
- *	info that @sep was opened with
+ * @index: number of the context, from 0 to ep_attr.tx_ctx_cnt - 1
+ * @attr: limits and flags of the context, in which size may be lowered; NULL: as the
+ *	info has that @sep was opened with
  * @ctx: out; bind it to a CQ with FI_TRANSMIT, and enable it
  * @context: stored in the object
  *
@@ -106,7 +106,7 @@ static inline int fi_tx_context(struct fid_ep *sep, int index,
 /**
  * fi_rx_context() - open a receive context
  * @sep: scalable endpoint
- * @index: which, from 0 to ep_attr.rx_ctx_cnt - 1; what peers name
+ * @index: number of the context, from 0 to ep_attr.rx_ctx_cnt - 1, which peers name
  * @attr: as in fi_tx_context()
  * @ctx: out; bind it to a CQ with FI_RECV, and enable it
  * @context: stored in the object

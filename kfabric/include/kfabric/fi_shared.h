@@ -35,8 +35,8 @@ int kfabric_srx_context(struct fid_domain *domain,
 /**
  * fi_srx_context() - open a shared receive context
  * @domain: parent, as of the endpoints that are to be bound
- * @attr: its size, iov_limit and op_flags; NULL, and a number that is 0: what the
- *	provider has
+ * @attr: size, iov_limit and op_flags of the context; NULL, and a number that is 0:
+ *	what the provider has
  * @srx: out; receives can be posted at once. For fi_ep_bind() of endpoints
  * @context: stored in the object
  *

@@ -83,8 +83,8 @@ size_t kfi_buf_copy(struct kfi_buf_iter *dst, struct kfi_buf_iter *src,
  * kfi_buf_get() - copy bytes of a buffer to one place
  * @to: where to
  * @buf: buffer
- * @at: the first of them
- * @len: how many
+ * @at: offset in @buf of the first byte
+ * @len: how many bytes
  *
  * Context: any but hardirq.
  * Return: bytes copied; less than @len if the buffer ends.
@@ -94,9 +94,9 @@ size_t kfi_buf_get(void *to, const struct fi_buf *buf, size_t at, size_t len);
 /**
  * kfi_buf_put() - copy bytes from one place into a buffer
  * @buf: buffer
- * @at: where the first of them goes
- * @from: where they are
- * @len: how many
+ * @at: offset in @buf where the first byte goes
+ * @from: where the bytes are
+ * @len: how many bytes
  *
  * Context: any but hardirq.
  * Return: bytes copied; less than @len if the buffer ends.

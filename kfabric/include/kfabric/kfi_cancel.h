@@ -20,9 +20,9 @@
 
 /**
  * enum kfi_send_state - whether a send can be canceled
- * @KFI_SEND_WAITS: it can
- * @KFI_SEND_BEGUN: it cannot
- * @KFI_SEND_CANCELED: it is, and is to be ended
+ * @KFI_SEND_WAITS: not begun: the send can be canceled
+ * @KFI_SEND_BEGUN: the send has begun, and cannot be canceled
+ * @KFI_SEND_CANCELED: the send is canceled, and is to be ended
  */
 enum kfi_send_state {
 	KFI_SEND_WAITS,
@@ -46,7 +46,7 @@ struct kfi_send {
  * kfi_send_add() - a send is queued
  * @send: of its operation
  * @op: the operation
- * @sends: all of the endpoint's
+ * @sends: all sends of the endpoint
  *
  * Locking: held.
  */
@@ -60,7 +60,7 @@ static inline void kfi_send_add(struct kfi_send *send, struct kfi_op *op,
 
 /**
  * kfi_send_cancel() - the part of &kfi_post_ops.cancel for sends
- * @sends: all of the endpoint's
+ * @sends: all sends of the endpoint
  * @op: as there
  *
  * Locking: held.

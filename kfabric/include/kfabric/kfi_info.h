@@ -81,7 +81,7 @@ int kfi_info_answer(struct fi_info *info, const char *node, const char *service,
 /**
  * kfi_info_set_addr() - replace an address of an info
  * @addr: &info->src_addr or &info->dest_addr
- * @addrlen: its length field
+ * @addrlen: the field with the length of @addr
  * @from: new address, copied; NULL: none
  * @len: bytes of @from
  *

@@ -43,7 +43,7 @@
  * @KFI_OP_FLUSH: fi_flush()
  * @KFI_OP_ATOMIC: fi_atomicmsg(), fi_inject_atomic()
  * @KFI_OP_FETCH_ATOMIC: fi_fetch_atomicmsg(), fi_compare_atomicmsg()
- * @KFI_OP_TYPES: how many there are; the provider's own begin here
+ * @KFI_OP_TYPES: how many types there are; the provider's own begin here
  */
 enum kfi_op_type {
 	KFI_OP_SEND,
@@ -59,8 +59,8 @@ enum kfi_op_type {
 /**
  * struct kfi_op - an operation; heads the private part of operation memory
  * @node: the provider's
- * @comp: its completion
- * @type: what it is
+ * @comp: the operation's completion
+ * @type: &enum kfi_op_type, or one of the provider's own
  * @flush_mode: of a flush
  * @flags: of the post
  * @data: of the post; of a shared receive its number, by which they are in order
@@ -69,9 +69,9 @@ enum kfi_op_type {
  * @tag: of the post
  * @ignore: of the post
  * @datatype: &enum fi_datatype of an atomic operation
- * @atomic_op: &enum fi_op of one
- * @buf: local buffer; with FI_INJECT it is @inject; of an atomic operation its result's
- * @rma_count: remote ranges
+ * @atomic_op: &enum fi_op of an atomic operation
+ * @buf: local buffer; with FI_INJECT @inject; of an atomic operation the result's buffer
+ * @rma_count: how many remote ranges
  * @rma: remote ranges
  * @range: of an atomic operation
  * @compare: of an atomic operation: what is compared
@@ -113,14 +113,14 @@ struct kfi_post_ep;
  * @ready: optional: may be posted in a direction (FI_TRANSMIT, FI_RECV)
  *	besides what ep->up and ep->broken say? 0, or -errno for the post to
  *	return
- * @queue: take an operation. 0: kfi_post_done() will end it; 1: likewise, and
+ * @queue: take an operation. 0: kfi_post_done() will end it; 1: that, too, and
  *	posted() is called when the lock is released, until when the provider must
  *	keep the endpoint; -errno: it is the caller's again
  * @posted: optional: go on with what @queue has taken, in the context of a post: no
  *	completion may come from it
  * @kick: optional: run what was queued with FI_MORE
- * @submit_inline: optional: the same in this context, which may sleep; with it
- *	goes &fid_ep.is_inline
+ * @submit_inline: optional: run what was queued with FI_MORE in this context,
+ *	which may sleep; with it goes &fid_ep.is_inline
  * @part_free: optional: a &kfi_post_ep.parts is free
  * @cancel: optional: see fi_cancel(); @op may be one that is over: nothing of it
  *	is to be read before it was found on a list
@@ -196,7 +196,7 @@ struct fi_info *kfi_post_info(const char *name, size_t queue, size_t iov_limit,
 /**
  * kfi_info_messages() - make an info one of unconnected endpoints with messages alone
  * @info: keeps its limits and endpoint attributes, and whether completions have data
- * @msg_order: which order messages keep
+ * @msg_order: order that messages keep
  *
  * Context: any.
  */
@@ -211,7 +211,7 @@ extern const struct fi_ops_atomic kfi_post_atomic_ops;
 /**
  * kfi_post_init() - prepare an endpoint, before kfi_ep_init()
  * @ep: zeroed memory
- * @info: its limits are taken; the provider may lower them afterwards
+ * @info: has the limits that are taken; the provider may lower these afterwards
  * @ops: the provider's part
  *
  * Context: any.
@@ -355,7 +355,7 @@ void kfi_post_done(struct kfi_post_ep *ep, struct kfi_op *op);
 /**
  * kfi_post_complete() - complete an operation whose place is free
  * @ep: endpoint
- * @comp: its completion
+ * @comp: the operation's completion
  *
  * kfi_ep_complete() and kfi_ep_space(). Calls the upcall as from a softirq,
  * unless the queue wants a workqueue.

@@ -88,12 +88,12 @@ struct kfi_provider_wq {
  *	Context: process
  * @fabric: open a fabric. Context: process. It may be kfi_plain_fabric() or
  *	kfi_layer_fabric()
- * @fabric_ops: of the fabrics that these two open; with kfi_plain_fabric() NULL may
- *	stand for kfi_plain_domain() and nothing else
+ * @fabric_ops: of the fabrics that kfi_plain_fabric() and kfi_layer_fabric() open;
+ *	with kfi_plain_fabric() NULL may stand for kfi_plain_domain() and nothing else
  * @domain_ops: of the domains that kfi_plain_domain() opens
  * @wqs: what kfi_provider_register() makes first, and kfi_provider_deregister()
  *	destroys at the end, the last one first
- * @nr_wqs: how many, at most KFI_PROVIDER_WQS_MAX
+ * @nr_wqs: how many workqueues @wqs has, at most KFI_PROVIDER_WQS_MAX
  */
 struct kfi_provider {
 	const char *name;
@@ -441,8 +441,8 @@ static inline void kfi_comp_set(struct kfi_comp *comp,
 
 /**
  * kfi_ep_complete() - an operation is done
- * @ep: its endpoint
- * @comp: its completion; the provider sets err, prov_errno, len, data and
+ * @ep: the operation's endpoint
+ * @comp: the operation's completion; the provider sets err, prov_errno, len, data and
  *	olen in comp->entry before
  *
  * Tells the CQ by comp->entry.flags (FI_RECV: receive side), unless it is a
@@ -489,7 +489,7 @@ static inline void kfi_ep_space(struct fid_ep *ep, u64 dir)
 /**
  * kfi_trace_post() - count and trace an accepted post
  * @ep: endpoint
- * @comp: its prepared completion (kfi_comp_set())
+ * @comp: the post's completion, prepared (kfi_comp_set())
  *
  * Call it before the operation can complete.
  *

@@ -61,7 +61,7 @@ int kfi_srx_limit(struct fi_rx_attr *attr, const struct fi_rx_attr *wish);
 /**
  * kfi_srx_cancel() - complete a receive that no message took
  * @srx: context
- * @comp: its completion; gone when this returns
+ * @comp: the receive's completion; gone when this returns
  *
  * Tells it to the context's queue, if there is one.
  *
@@ -72,7 +72,7 @@ void kfi_srx_cancel(struct fid_ep *srx, struct kfi_comp *comp);
 /**
  * struct kfi_low_water - FI_OPT_LOW_WATER of a context; under the context's lock
  * @value: as it was set last
- * @armed: it was not called since
+ * @armed: @value.fn was not called since the option was set
  */
 struct kfi_low_water {
 	struct fi_low_water value;
@@ -116,8 +116,8 @@ void kfi_low_water_call(struct fid_ep *srx, const struct fi_low_water *call);
  * @max_msg_size: limit of a receive
  * @lock: irq-safe; protects what follows; kfi_post_ep.lock is taken under it
  * @rx: receives, oldest first
- * @nr: how many, and those that are put aside for who waits
- * @next: number of the next one
+ * @nr: how many receives there are, with those that are put aside for who waits
+ * @next: number of the next receive
  * @waiters: endpoints with a message and no receive, by kfi_post_ep.srx_node; who has
  *	waited longest first; empty unless @rx is
  * @low: FI_OPT_LOW_WATER

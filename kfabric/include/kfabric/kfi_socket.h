@@ -16,8 +16,8 @@
 
 /**
  * struct kfi_socket_buf - room to describe one buffer
- * @pieces: of it, each within physically contiguous pages
- * @count: how many there may be
+ * @pieces: of the buffer, each within physically contiguous pages
+ * @count: how many pieces there may be
  * @max: bytes of a buffer
  * @linear: a buffer that is one piece
  */
@@ -69,7 +69,7 @@ int kfi_socket_bind(struct socket *sock, struct sockaddr_in6 *name);
  * @sock: socket
  * @room: as for kfi_socket_iter()
  * @to: whom to
- * @buf: its bytes
+ * @buf: the datagram's bytes
  *
  * Return: 0; -EAGAIN, -ENOBUFS, -ENOMEM later perhaps; another -errno: never.
  */

@@ -34,15 +34,15 @@ struct klnd_peer;
  *	it has: up to KLND_BYTES_MAX bytes, of a get 1 at least. Of a ping nothing
  * @timeout_ms: when it ends in any case, not 0; later only by what one call of klnd_ops,
  *	or the @done of others, takes, and by a tenth of a second
- * @done: it is over, with @status and @bytes. It may be begun anew from here. Context:
- *	process; may sleep, which holds up other requests' ends
+ * @done: the request is over, with @status and @bytes. It may be begun anew from here.
+ *	Context: process; may sleep, which holds up other requests' ends
  * @status: 0 it was done, once; -ENOENT the peer's upper layer has no such buffer,
  *	-EMSGSIZE or it is too short: nothing was done; -EHOSTUNREACH the peer could not be
  *	asked before @timeout_ms: nothing was done; -ETIMEDOUT it did not answer,
  *	-ECONNRESET it has restarted, -EIO it could not move the bytes, -ESHUTDOWN the net
  *	was closed or its device is gone: a put is done or not; -ESTALE the peer knows a
  *	later incarnation of this node
- * @bytes: that were moved, if @status is 0
+ * @bytes: how many bytes were moved, if @status is 0
  */
 struct klnd_request {
 	u64 nid;
@@ -65,10 +65,10 @@ struct klnd_request {
 /**
  * struct klnd_incoming - a put or get of a peer's
  * @nid: of the peer
- * @match: as it said
- * @word: as it said
+ * @match: as the peer said
+ * @word: as the peer said
  * @bytes: of a put, or most that a get takes
- * @is_get: it is a get
+ * @is_get: true: a get; false: a put
  * @buf: out: where a put goes, with @bytes at least, or what a get gets, up to @bytes. It
  *	must stay until klnd_ops.event(), as must an array that it has
  * @cookie: out: the upper layer's
@@ -85,11 +85,11 @@ struct klnd_incoming {
 
 /**
  * struct klnd_ops - what a net's upper layer does for its peers
- * @match: which buffer is it for? Called once for each put and get, however often it is
+ * @match: which buffer is a put or get for? Called once for each, however often it is
  *	sent. Return 0, after which @event follows; -EMSGSIZE it is too short; another
  *	-errno: there is none. Context: process; must not sleep for long, nor close the net
- * @event: it is over: @status 0, and the bytes are there, or -EIO: the peer has ended it,
- *	or could not be reached. Of a buffer that had not the bytes that @match was told of
+ * @event: the put or get is over: @status 0, and the bytes are there, or -EIO: the peer
+ *	has ended it, or could not be reached. Of a buffer that had not the bytes that @match was told of
  *	-EMSGSIZE. Context: as @match
  */
 struct klnd_ops {
@@ -191,7 +191,7 @@ int klnd_ping(struct klnd_net *net, struct klnd_request *req);
 /**
  * struct klnd_counts - what a net has counted
  * @sent: messages that were handed to the fabric
- * @unsent: of these, those that ended with an error
+ * @unsent: messages that were handed to the fabric, and ended with an error
  * @strange: messages of nobody who was added, or that are none
  * @repeated: requests that were here before, and were answered again or were under way
  * @over: messages for transactions that were over

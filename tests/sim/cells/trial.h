@@ -53,7 +53,7 @@ struct cell_op {
  * @live: what its process does: connects, calls trial_run(), goes
  * @unit: words; a write begins and ends at a multiple
  * @write: posts it; trial_done() is called when it is over
- * @flush: likewise
+ * @flush: posts a flush; trial_done() is called when it is over
  * @collect: waits for something to be over, for some ms at most
  * @has_lost: the client is told so by an operation that ends with an error
  * @accept: what was told is no matter any more; what was lost is lost

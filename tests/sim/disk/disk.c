@@ -197,7 +197,7 @@ static void detach(struct sim_disk *d)
 		close_disk(d);
 	(void)snprintf(text, sizeof(text), "detach,instance=%d%s", d->instance,
 		       force ? ",force" : "");
-	/* Likewise. */
+	/* Of several disks another one may be the one that is opened then. */
 	if (!force && !d->machine->n_guests && sim_disk_chance(d, 200)) {
 		d->n_openers++;
 		km_start("opener", open_meanwhile, d);
@@ -474,7 +474,7 @@ void sim_disk_choose_losses(uint64_t *dice, struct sim_disk_settings *s)
 	    !sim_chance_of(dice, LOSES_PERMILLE))
 		return;
 	s->is_visited_by_itself = false;
-	s->is_visited_when_away = true;
+	s->is_visited_when_connecting = true;
 	s->visit_ms = 1 + (uint32_t)sim_below_of(dice, 3);
 	s->reconnect_s = 1;
 	s->retain_mb = 0;

@@ -47,7 +47,7 @@ struct sim_disk_settings {
 	bool has_two_networks; /* its brick does, and it knows */
 	uint32_t ro_permille; /* epochs in which nothing is written */
 	uint32_t visit_ms; /* of a squatter; 0: there is none */
-	bool is_visited_when_away; /* by one who waits until it is */
+	bool is_visited_when_connecting; /* by one who waits until it is */
 	bool is_visited_by_itself;
 };
 
@@ -224,7 +224,7 @@ void sim_disk_forget(struct sim_disk *disk);
 /* It says that it has lost writes, or is over. */
 bool sim_disk_is_lossy(const struct sim_disk *disk);
 /* It says that it has no connection. Context: threads of its machine. */
-bool sim_disk_is_away(const struct sim_disk *disk);
+bool sim_disk_is_connecting(const struct sim_disk *disk);
 /* It says that it has lost writes. */
 bool sim_disk_has_lost(const struct sim_disk *disk);
 /* It says that it is over, and not that it has lost any. */

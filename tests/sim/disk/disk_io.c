@@ -20,7 +20,7 @@
 /* A disk waits for an answer for longer. */
 #define SOON_NS (900 * SIM_MS)
 /* No brick is away for so long. */
-#define AWAY_MAX_S 60
+#define OUTAGE_MAX_S 60
 
 static uint32_t bytes_of(const struct sim_register *r)
 {
@@ -65,7 +65,7 @@ bool sim_disk_has_failed(const struct sim_disk *d)
 	return state_is(d, "failed", "failed");
 }
 
-bool sim_disk_is_away(const struct sim_disk *d)
+bool sim_disk_is_connecting(const struct sim_disk *d)
 {
 	return d->open && !d->is_leaving &&
 	       state_is(d, "connecting", "connecting");
@@ -137,7 +137,7 @@ static void check_end(struct sim_disk *d)
 {
 	char why[160];
 
-	if (d->settings.reconnect_s < AWAY_MAX_S || d->is_leaving ||
+	if (d->settings.reconnect_s < OUTAGE_MAX_S || d->is_leaving ||
 	    !sim_disk_cannot_fail(d) || !is_over(d))
 		return;
 	km_disk_attribute(d->open, "last_error", why, sizeof(why));
@@ -165,7 +165,7 @@ static bool hear_losses(struct sim_disk *d)
 	return true;
 }
 
-/* Whoever finds it away, or with a loss, is told why. */
+/* Whoever finds it connecting, or with a loss, is told why. */
 static void check_words(struct sim_disk *d)
 {
 	char why[160];
@@ -174,7 +174,8 @@ static void check_words(struct sim_disk *d)
 		return;
 	km_disk_attribute(d->open, "last_error", why, sizeof(why));
 	if (!*why)
-		sim_violated("%s: it is away, and does not say why", d->name);
+		sim_violated("%s: it is connecting, and does not say why",
+			     d->name);
 }
 
 void sim_disk_look(struct sim_disk *d)
@@ -422,11 +423,11 @@ static void check_error(struct sim_disk *d, const struct sim_asked *a,
 {
 	if (is_refused(d, a) || d->brick->n_spoiled)
 		return;
-	/* It was over, and has been taken up again since. */
-	if (a->n_takings != d->n_takings)
+	/* It was over, and has been taken up again since, or is just now. */
+	if (a->n_takings != d->n_takings || d->n_takers)
 		return;
 	/* Others may have taken what has to be mapped, or allocated, first. */
-	if (error != -EIO || !state_is(d, "up", "away") ||
+	if (error != -EIO || !state_is(d, "up", "connecting") ||
 	    (a->io.op != KM_FLUSH &&
 	     (d->settings.is_thin || d->settings.map_cache)))
 		return;

@@ -50,7 +50,7 @@ static bool has_namesake(const struct sim_disk *d)
 
 /*
  * What the answer must be. @is_alone: nobody else has given the order meanwhile;
- * @before: its state; @after: likewise; "": not known.
+ * @before and @after: its state before and after the order; "": not known.
  */
 static bool is_right(const struct sim_disk *d, int rc, bool is_alone,
 		     const char *before, const char *after)

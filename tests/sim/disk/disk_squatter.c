@@ -175,7 +175,8 @@ void sim_squatter_live(struct sim_squatter *q)
 		km_sleep_until(
 			sim.now_ns + SIM_US +
 			sim_disk_below(d, d->settings.visit_ms * SIM_MS));
-		if (d->settings.is_visited_when_away && !sim_disk_is_away(d))
+		if (d->settings.is_visited_when_connecting &&
+		    !sim_disk_is_connecting(d))
 			continue;
 		if (!d->ends)
 			visit(q);

@@ -135,7 +135,7 @@ void sim_file_stored(struct sim_files *files, struct sim_file *file,
 int sim_file_sync(struct sim_files *files, struct sim_file *file,
 		  uint32_t *since);
 
-/* Likewise syncfs(2). */
+/* syncfs(2), with @since as sim_file_sync() has it. */
 int sim_files_sync(struct sim_files *files, uint32_t *since);
 
 /* The kernel writes something of it back; nobody has asked it to. */

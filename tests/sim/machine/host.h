@@ -13,7 +13,7 @@
  * struct sim_host - a machine
  * @process: the program that runs on it; sim_host_of() finds the host of one
  * @medium: a brick's; NULL: it is a client's
- * @files: likewise
+ * @files: a brick's; NULL: it is a client's
  * @boot_id: of this boot
  * @life: of the program
  * @client: of a client's, which is alone there: its number, and 1 more

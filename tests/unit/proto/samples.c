@@ -3,10 +3,16 @@
  * What the messages of proto/vectors mean.
  */
 #include <errno.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
 #include <string.h>
+#include <cmocka.h>
 
 #include "kfb_err.h"
 #include "samples.h"
+#include "tests/lib/vector.h"
 
 #define MIB	    (1ULL << 20)
 #define LAST_BLOCK  (0ULL - KFB_BLOCK_BYTES)
@@ -264,4 +270,27 @@ int sample_encode(enum sample_kind kind, const union sample_message *message,
 		return kfb_encode_reply(&message->reply, buf, cap);
 	}
 	return -EDOM;
+}
+
+static const char *const kind_names[] = {
+	[SAMPLE_HELLO] = "hello",   [SAMPLE_ACCEPT] = "accept",
+	[SAMPLE_REJECT] = "reject", [SAMPLE_REQUEST] = "request",
+	[SAMPLE_REPLY] = "reply",
+};
+
+__u32 sample_read(const struct sample *sample, void *buf)
+{
+	return (__u32)vector_read(sample->file, kind_names[sample->kind], buf,
+				  KFB_REPLY_MAX_BYTES);
+}
+
+const struct sample *sample_find(const char *file)
+{
+	unsigned int i;
+
+	for (i = 0; i < n_samples; i++)
+		if (strcmp(samples[i].file, file) == 0)
+			return &samples[i];
+	fail_msg("no sample %s", file);
+	return NULL;
 }

@@ -40,12 +40,6 @@ int sample_decode(enum sample_kind kind, const void *buf, __u32 len,
 int sample_encode(enum sample_kind kind, const union sample_message *message,
 		  void *buf, __u32 cap);
 
-/*
- * Reads the bytes called name from a file of proto/vectors into buf; returns
- * how many. Fails the test when there are none or more than cap.
- */
-__u32 vector_read(const char *file, const char *name, void *buf, __u32 cap);
-
 /* The bytes of a sample; buf has KFB_REPLY_MAX_BYTES. */
 __u32 sample_read(const struct sample *sample, void *buf);
 

@@ -15,6 +15,7 @@
 #include "kfb_auth.h"
 #include "kfb_endian.h"
 #include "samples.h"
+#include "tests/lib/vector.h"
 
 #define TRANSCRIPT_MAX 512
 
@@ -81,7 +82,7 @@ static void expect_vector(const char *transcript, const char *result,
 			  const __u8 *mac, __u32 len)
 {
 	__u8 expected[TRANSCRIPT_MAX];
-	__u32 expected_len;
+	size_t expected_len;
 
 	expected_len =
 		vector_read("auth", transcript, expected, sizeof(expected));

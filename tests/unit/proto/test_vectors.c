@@ -67,13 +67,13 @@ static void decoding_needs_no_alignment(void **state)
 
 static void every_file_of_vectors_is_tested(void **state)
 {
-	const char *path = getenv("KFB_VECTORS");
+	const char *path = getenv("VECTORS");
 	DIR *dir = opendir(path ? path : "");
 	struct dirent *entry;
 	unsigned int n = 0;
 
 	if (!dir) {
-		fail_msg("KFB_VECTORS names the folder of the vectors");
+		fail_msg("VECTORS names the folder of the vectors");
 		return;
 	}
 	while ((entry = readdir(dir)) != NULL) {

@@ -10,7 +10,7 @@
 #include <cmocka.h>
 
 #include "tcpw_cm.h"
-#include "vector.h"
+#include "tests/lib/vector.h"
 
 struct sample {
 	const char *name;

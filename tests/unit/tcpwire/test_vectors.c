@@ -13,7 +13,7 @@
 
 #include "owner.h"
 #include "tcpw_hdr.h"
-#include "vector.h"
+#include "tests/lib/vector.h"
 
 #define KEY   "@1122334455667788"
 #define WORDS "6162636465666768696a6b6c6d6e6f70"

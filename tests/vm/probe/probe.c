@@ -9,7 +9,7 @@
  *   hold FUNCTION [FILTER...]          it begins after "release"; not where one
  *                                      must not sleep, as under a spinlock, and
  *                                      it has six arguments at most
- *   sleep FUNCTION MS [FILTER...]      likewise, after so long
+ *   sleep FUNCTION MS [FILTER...]      as hold, but it begins after so many ms
  *   return FUNCTION VALUE [FILTER...]  it is not run, and returns that
  *   release
  *   clear                              all orders end, and what is held goes on

@@ -31,7 +31,7 @@ struct rdm_atomic {
 	struct st_duo d;
 	struct st_rogue x; /* of the provider below */
 	struct st inner; /* whose operations are its */
-	struct st_op *op; /* likewise */
+	struct st_op *op; /* one of inner */
 	u8 serial; /* of the last hello */
 };
 

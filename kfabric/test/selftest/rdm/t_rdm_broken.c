@@ -31,7 +31,7 @@ struct rdm_broken {
 	struct st_rogue x; /* the peer of n */
 	struct st_rogue next; /* its next instance */
 	struct st inner; /* whose operations are theirs */
-	struct st_op *op; /* likewise */
+	struct st_op *op; /* one of inner */
 	u8 instance;
 	struct completion held, go;
 };

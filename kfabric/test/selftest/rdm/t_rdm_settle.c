@@ -36,7 +36,7 @@ struct rdm_settle {
 	struct st_rogue gone; /* its connection ends */
 	struct st_rogue slow;
 	struct st inner; /* whose operations are theirs */
-	struct st_op *op; /* likewise */
+	struct st_op *op; /* one of inner */
 	fi_addr_t to_gone, to_slow;
 	u8 instance;
 	unsigned int seen, early, changed, open; /* of the rounds */

@@ -15,7 +15,7 @@
 
 #define SHORT_MS 3000 /* time-out of what is to end by it */
 #define QUIET_MS 1000 /* nothing comes any more */
-#define LATE_MS	 15000 /* likewise, while something else is to end before */
+#define LATE_MS	 15000 /* nothing comes, while something else is to end before */
 #define ROOMS	 64 /* messages under way */
 #define FEW	 8 /* ... that none is received of */
 #define ROOM_LEN 4096

@@ -41,8 +41,8 @@ static int st_woken_send(void *arg)
 }
 
 /*
- * A message arrives although its sender does not come to what he has promised, and so do
- * others behind it, when what was to help him has done so once.
+ * A message arrives although its sender does not come to run the receiver, whose engine
+ * was handed off to it; and so do others behind it, when the work has helped once.
  */
 static noinline_for_stack void st_woken_late(struct st *st, struct st_duo *d)
 {

@@ -15,7 +15,7 @@
  * @medium: as brick_media_open() takes it
  * @n_blocks: how many
  * @flush: is called for what is written back; NULL: nothing is
- * @drain: and when that is to be there; likewise
+ * @drain: is called when what is written back is to be there; NULL: nothing is
  *
  * Return: 0, or what a test's set-up is to return.
  */

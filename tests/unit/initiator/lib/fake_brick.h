@@ -24,8 +24,8 @@
 struct fake_rules {
 	_Atomic uint16_t reject_status; /* of a connection request */
 	_Atomic bool foreign_accept; /* accept without our private data */
-	_Atomic bool bad_proof; /* the brick's own, of AUTH */
-	_Atomic bool bad_join; /* likewise, of a join */
+	_Atomic bool bad_proof; /* the brick's own proof, of AUTH */
+	_Atomic bool bad_join; /* the brick's own proof, of a join */
 	_Atomic bool no_answer; /* ignore connection requests */
 	_Atomic uint32_t flush_mode;
 	_Atomic uint32_t lease_ms;
@@ -33,16 +33,16 @@ struct fake_rules {
 	_Atomic uint32_t owned_blocks;
 	_Atomic bool quota_untold; /* in INFO without being asked for */
 	_Atomic uint64_t rate_bytes; /* in a second; with rate_ops 0: no rate */
-	_Atomic uint32_t rate_ops; /* likewise; an EVENT tells of both */
+	_Atomic uint32_t rate_ops; /* in a second; an EVENT tells of both */
 	_Atomic bool rate_untold; /* in INFO without being asked for */
 	_Atomic uint16_t silent_op; /* never answered */
 	_Atomic uint16_t hold_op; /* answered when this is cleared */
-	_Atomic bool hold_page; /* likewise a MAP that goes on, once */
+	_Atomic bool hold_page; /* a MAP that goes on is held, once */
 	_Atomic uint16_t drop_op; /* ends the connection */
 	_Atomic uint16_t drop_once; /* the same, once */
 	_Atomic bool forget; /* the session, when it is to be joined, once */
 	_Atomic uint64_t instance_id; /* added to the first one's */
-	_Atomic uint64_t power_epoch; /* likewise */
+	_Atomic uint64_t power_epoch; /* added to the first one's */
 	_Atomic uint16_t garbage_op; /* answered with garbage */
 	_Atomic uint16_t refuse_op; /* answered with refuse_status */
 	_Atomic uint16_t refuse_status;

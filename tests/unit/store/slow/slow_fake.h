@@ -29,7 +29,7 @@ struct slow_fake {
 	bool skip_sync; /* sabotage: says it has, and has not */
 	uint64_t bad_read; /* slot that cannot be read, plus one; 0: none */
 	uint64_t bad_write;
-	uint64_t bad_source; /* likewise: what is to be written there is poisoned */
+	uint64_t bad_source; /* slot, plus one, for which poison is to be written */
 	bool fail_write;
 	bool fail_sync;
 };

@@ -22,11 +22,11 @@ probe clear
 
 # The sender goes on when the message has arrived, or when the test has waited in vain.
 echo "# holding begins" >/dev/kmsg
-probe hold krds_promise_next by=kfi-sender
+probe hold krds_handoff_next by=kfi-sender
 (wait_for 120 may "the sender may go on"; probe release) &
 load=$!
 selftest provider=rds only=woken_late
-check "the sender was held up" probed_above krds_promise_next 0
+check "the sender was held up" probed_above krds_handoff_next 0
 wait $load
 probe_end
 check "the provider unloads" wait_for 30 rmmod kfabric_rds

@@ -116,7 +116,7 @@ void sim_init(struct sim_brick *b);
  * @len: bytes
  * @out: ACCEPT or REJECT
  * @session: of the connection when it was accepted
- * @queue: likewise
+ * @queue: of the connection when it was accepted
  *
  * Return: bytes in @out; negative when it is a REJECT (-bytes).
  */
@@ -126,7 +126,7 @@ int sim_hello(struct sim_brick *b, const void *data, uint32_t len, uint8_t *out,
  * sim_message - a request comes
  * @b: the brick
  * @session: of the connection
- * @queue: likewise
+ * @queue: of the connection
  * @data: the message
  * @len: bytes
  * @out: the reply

@@ -530,7 +530,7 @@ static void after_a_resume_the_lease_must_be_renewed_first(void **state)
 }
 
 /* Between the join and the word on what was written before it. */
-static void nothing_is_posted_before_old_writes_are_judged(void **state)
+static void nothing_is_posted_before_old_writes_are_validated(void **state)
 {
 	uint8_t accept[KFB_ACCEPT_BYTES];
 	struct kfb_client_action action;
@@ -760,7 +760,7 @@ int main(void)
 		ONE(a_lease_ends_before_the_brick_thinks_so),
 		ONE(a_silent_queue_is_lost_while_there_is_time),
 		ONE(after_a_resume_the_lease_must_be_renewed_first),
-		ONE(nothing_is_posted_before_old_writes_are_judged),
+		ONE(nothing_is_posted_before_old_writes_are_validated),
 		ONE(writes_in_memory_stay_with_their_instance),
 		ONE(an_acknowledgement_may_prove_nothing),
 		ONE(a_new_instance_has_the_memory_of_the_old),

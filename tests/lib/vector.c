@@ -1,18 +1,17 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /*
- * Reads the hex files: a line that ends in a colon names the bytes that
- * follow, two hex digits each; # begins a comment.
+ * Reads hex files: a line that ends in a colon names the bytes that follow, two hex
+ * digits each; # begins a comment.
  */
+#include "tests/lib/vector.h"
+
 #include <setjmp.h>
 #include <stdarg.h>
-#include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <cmocka.h>
-
-#include "vector.h"
 
 static size_t read_line(const char *line, uint8_t *buf, size_t at, size_t cap)
 {
@@ -20,27 +19,29 @@ static size_t read_line(const char *line, uint8_t *buf, size_t at, size_t cap)
 		char *end;
 		unsigned long byte = strtoul(line, &end, 16);
 
-		if (end != line + 2 || at == cap)
-			fail_msg("no hex digits or too many: %s", line);
+		if (end != line + 2 || byte > 0xff)
+			fail_msg("not two hex digits: %s", line);
+		if (at == cap)
+			fail_msg("more than %zu bytes", cap);
 		buf[at++] = (uint8_t)byte;
 		line = end;
 	}
 	return at;
 }
 
-size_t vector_read(const char *file, const char *name, uint8_t *buf, size_t cap)
+size_t vector_read(const char *file, const char *name, void *buf, size_t cap)
 {
-	const char *folder = getenv("TCPWIRE_VECTORS");
+	const char *folder = getenv("VECTORS");
 	char path[4096], line[256];
 	int wanted = 0;
 	size_t len = 0;
 	FILE *f;
 
-	snprintf(path, sizeof(path), "%s/%s.hex", folder ? folder : "", file);
+	(void)snprintf(path, sizeof(path), "%s/%s.hex", folder ? folder : "",
+		       file);
 	f = fopen(path, "r");
 	if (!f)
-		fail_msg("cannot read %s (TCPWIRE_VECTORS names the folder)",
-			 path);
+		fail_msg("cannot read %s (VECTORS names the folder)", path);
 	while (fgets(line, sizeof(line), f)) {
 		char *colon;
 
@@ -53,7 +54,7 @@ size_t vector_read(const char *file, const char *name, uint8_t *buf, size_t cap)
 			len = read_line(line, buf, len, cap);
 		}
 	}
-	fclose(f);
+	(void)fclose(f);
 	if (len == 0)
 		fail_msg("%s has no bytes called %s", path, name);
 	return len;
