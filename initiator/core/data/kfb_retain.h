@@ -273,7 +273,7 @@ _Bool kfb_retain_is_filling(const struct kfb_retain *r);
 /**
  * kfb_retain_hold - pages are read, or are not any more
  * @r: the copies
- * @is_read: they are, by writes of copies that are under way
+ * @is_read: writes of copies are under way, which read them
  *
  * Meanwhile no page is given back, also of what has come to be of no use.
  */
