@@ -91,6 +91,7 @@ static void fence_written(struct brick_op *op)
 	const char *name = op->req.u.fence.name;
 
 	TAILQ_REMOVE(&ops->fencing, op, fence_link);
+	fences_of(op)->is_unsure = op->error != 0;
 	if (op->error) {
 		brick_log(LOG_ERR, op->session->who,
 			  "client %s is not %s: fences: %s: %s", name,
@@ -122,15 +123,18 @@ static void run_write(struct brick_work *work)
 static bool is_to_be_written(struct brick_op *op)
 {
 	const char *name = op->req.u.fence.name;
-	bool is_said = brick_fences_has(fences_of(op), name) == keeps_out(op);
+	const struct brick_fences *f = fences_of(op);
+	/* Also of another client: a file is replaced as a whole. */
+	bool is_said =
+		!f->is_unsure && brick_fences_has(f, name) == keeps_out(op);
 	int rc = 0;
 
 	/* Its client may have been fenced since, or lost its role. */
 	if (brick_op_is_orphan(op) || !op->session->client->is_fencer)
 		rc = -EACCES;
 	else if (!is_said)
-		rc = brick_fences_text(fences_of(op), name, keeps_out(op),
-				       is_in_group(op), &op->fences);
+		rc = brick_fences_text(f, name, keeps_out(op), is_in_group(op),
+				       &op->fences);
 	if (!rc && !is_said)
 		return true;
 	TAILQ_REMOVE(&brick_ops_of(op->session)->fencing, op, fence_link);

@@ -69,6 +69,9 @@ BRICKD_MUTANTS = {
     "fence-that-failed-is-in-the-table": Mutant(
         "fences", "op_fence.c", "if (op->error) {", "if (op->error == 1) {",
         FENCING + "test_what_cannot_be_written_down_is_no_fence", folder=OP),
+    "fence-that-may-be-undone-is-not-written-again": Mutant(
+        "fences", "op_fence.c", "!f->is_unsure && ", "",
+        FENCING + "test_what_is_not_known_of_the_file_is_written_again", folder=OP),
     "fenced-client-gets-in": Mutant(
         "fences", "op_auth.c", "if (brick_fences_has(&s->all->fences, client->name)) {",
         "if (0) {", PLAIN + "fencing:Fencing.test_who_is_fenced_is_told_and_kept_out_until_it_is_admitted", folder=OP),

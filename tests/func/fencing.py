@@ -420,6 +420,40 @@ class Fencing(KeptOut):
         self.fence()
         self.assertIn(writer.line(), ("ended", ""))
 
+    def is_unsure(self, command, client):
+        """What it was asked for is in the file, and nobody knows whether for good."""
+        self.refused(self.b.ctl(command, client, client="w"), REFUSED,
+                     "could not make this durable")
+
+    def test_what_is_not_known_of_the_file_is_written_again(self):
+        self.serve_held()
+        self.fence()
+        # The table keeps it out, and the file may let it in after a restart.
+        self.hold_at("fail-late")
+        self.is_unsure("admit", "a")
+        self.assertEqual(self.fences.read_text(), "")
+        self.release("fail-late")
+        self.fence()
+        self.restart(kill=True)
+        self.is_out()
+        # Nor is anything known when one more has failed.
+        self.hold_at("fail-late")
+        for command in "admit", "fence", "admit":
+            self.is_unsure(command, "a")
+        self.release("fail-late")
+        self.fence()
+        self.assertEqual(self.fences.read_text(), "a\n")
+        # The same the other way round.
+        self.hold_at("fail-late")
+        self.is_unsure("fence", "b")
+        self.assertEqual(self.fences.read_text(), "a\nb\n")
+        self.is_in("b")
+        self.release("fail-late")
+        self.admit("b")
+        self.restart(kill=True)
+        self.is_in("b")
+        self.is_out()
+
     def test_an_answer_that_is_lost_comes_again(self):
         self.serve_held()
         forwarder = Forwarder(self.b)

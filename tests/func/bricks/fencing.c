@@ -4,7 +4,8 @@
  * folder HOLD has a file of that name, a thread waits, and says so: "write" before the
  * file of fences or reservations is written, "written" behind it, "reg" before a
  * registration is made, "dereg" before it is closed. With a file "fail" those files
- * cannot be written once brickd has started.
+ * cannot be written once brickd has started; with "fail-late" they are, and nobody
+ * knows whether durably.
  */
 #include <errno.h>
 #include <stdbool.h>
@@ -60,6 +61,8 @@ static int write_held(const char *path, const char *text,
 
 	hold("write");
 	rc = is_wanted("fail") ? -ENOSPC : real(path, text);
+	if (is_wanted("fail-late"))
+		rc = -EIO;
 	hold("written");
 	return rc;
 }
