@@ -78,8 +78,7 @@ BRICKD_MUTANTS = {
     "session-that-has-ended-begins-to-wait-for-others": Mutant(
         "fences", "op.c", "\tTAILQ_INSERT_TAIL(&s->waiting, op, waiting_link);\n"
         "\tbrick_session_progress(s);\n",
-        "\tTAILQ_INSERT_TAIL(&s->waiting, op, waiting_link);\n",
-        FENCING + "test_a_fence_ends_who_takes_blocks_from_the_one_that_asks_for_it", folder=OP),
+        "\tTAILQ_INSERT_TAIL(&s->waiting, op, waiting_link);\n", SESSION_END, folder=OP),
     "fenced-client-gets-in": Mutant(
         "fences", "op_auth.c", "if (brick_fences_has(&s->all->fences, client->name)) {",
         "if (0) {", PLAIN + "fencing:Fencing.test_who_is_fenced_is_told_and_kept_out_until_it_is_admitted", folder=OP),

@@ -463,25 +463,25 @@ static void a_fence_waits_for_all_sessions_that_were_to_end(void **state)
 	assert_int_equal(answer.status, KFB_ST_OK);
 }
 
-/* Whoever waits for others while others wait for it would do so for ever. */
-static void a_session_that_ends_waits_for_no_other_one(void **state)
+/* The one that ends fences the stranger, of whose sessions one is ending already. */
+static void fence_stranger(void)
 {
 	struct brick_op *op = request(&ends, KFB_OP_FENCE);
 
-	(void)state;
 	fencer.is_fencer = true;
 	ends.s.client = &fencer;
 	sessions.fences.path = "fences";
-	sessions.fences.n = 1;
-	sessions.fences.list[0] =
-		(struct brick_fence){ .name = "stranger", .is_kept_out = true };
 	sessions.holdings[stranger.number] = &theirs;
 	theirs.n_ending = 1;
 	op->req.u.fence.what = KFB_FENCE_EVICT;
-	strcpy(op->req.u.fence.name, "stranger");
+	strcpy(op->req.u.fence.name, stranger.name);
 	brick_op_fence(op);
 	assert_int_equal(n_answers, 0);
-	begin_to_end();
+}
+
+/* Whoever waits for others while others wait for it would do so for ever. */
+static void waits_for_nobody(void)
+{
 	serve_all();
 	assert_int_equal(ends.s.n_ops, 0);
 	assert_ptr_equal(submitted, &ends.s.teardown);
@@ -490,6 +490,33 @@ static void a_session_that_ends_waits_for_no_other_one(void **state)
 	/* Nor does anybody answer it later. */
 	theirs.n_ending = 0;
 	brick_fences_ended(&sessions, &stranger);
+}
+
+static void a_session_that_ends_waits_for_no_other_one(void **state)
+{
+	(void)state;
+	sessions.fences.n = 1;
+	sessions.fences.list[0] =
+		(struct brick_fence){ .name = "stranger", .is_kept_out = true };
+	fence_stranger();
+	assert_false(TAILQ_EMPTY(&requests.ending));
+	begin_to_end();
+	waits_for_nobody();
+}
+
+static void a_session_ends_before_it_would_wait_for_another_one(void **state)
+{
+	struct brick_work *write;
+
+	(void)state;
+	fence_stranger();
+	write = submitted;
+	assert_non_null(write);
+	begin_to_end();
+	assert_ptr_equal(submitted, write);
+	write->done(write);
+	assert_true(brick_fences_has(&sessions.fences, stranger.name));
+	waits_for_nobody();
 }
 
 /* All marks are those of RESERVEs that wait, perhaps for this session. */
@@ -533,6 +560,7 @@ int main(void)
 		END_TEST(one_more_than_may_overlap_is_to_be_tried_again),
 		END_TEST(a_fence_waits_for_all_sessions_that_were_to_end),
 		END_TEST(a_session_that_ends_waits_for_no_other_one),
+		END_TEST(a_session_ends_before_it_would_wait_for_another_one),
 		END_TEST(a_reserve_whose_session_ends_waits_for_no_mark),
 	};
 
