@@ -185,6 +185,25 @@ void brick_op_submit(struct brick_op *op, struct brick_worker *worker,
 	brick_worker_submit(worker, &op->work);
 }
 
+void brick_op_await(struct brick_op *op, struct brick_op_list *list,
+		    brick_op_fn forgotten)
+{
+	struct brick_session *s = op->session;
+
+	op->awaited_in = list;
+	op->resume = forgotten;
+	TAILQ_INSERT_TAIL(list, op, fence_link);
+	TAILQ_INSERT_TAIL(&s->waiting, op, waiting_link);
+	brick_session_progress(s);
+}
+
+void brick_op_awaited(struct brick_op *op)
+{
+	TAILQ_REMOVE(op->awaited_in, op, fence_link);
+	TAILQ_REMOVE(&op->session->waiting, op, waiting_link);
+	op->awaited_in = NULL;
+}
+
 static void commit_done(struct brick_work *work)
 {
 	struct brick_op *op =
@@ -216,6 +235,11 @@ bool brick_ops_cancel(struct brick_session *s)
 
 	if (!op)
 		return false;
+	if (op->awaited_in) {
+		brick_op_awaited(op);
+		op->resume(op);
+		return true;
+	}
 	TAILQ_REMOVE(&s->waiting, op, waiting_link);
 	change_pending(s, -1);
 	brick_op_finish(op, KFB_ST_SHUTDOWN);

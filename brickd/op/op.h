@@ -57,7 +57,8 @@ struct brick_op_reserve {
  * @generation: of the queue, when it came there last
  * @resume: what comes next, in the loop
  * @range_lock: its blocks, when @has_range_lock
- * @waiting_link: among its session's that wait for them
+ * @waiting_link: among its session's that wait for them, or for other sessions
+ * @awaited_in: FENCE and RESERVE: where it is while it waits for other sessions
  * @error: of the last step in a worker
  * @begun_ns: when its message came
  * @n_changes: in @changes
@@ -98,6 +99,7 @@ struct brick_op {
 	void (*resume)(struct brick_op *op);
 	struct brick_range_lock range_lock;
 	TAILQ_ENTRY(brick_op) waiting_link;
+	struct brick_op_list *awaited_in;
 	bool has_range_lock;
 	int error;
 	uint64_t begun_ns;
@@ -251,6 +253,21 @@ void brick_op_go_on(struct brick_op *op, brick_op_fn resume);
  */
 struct brick_handle *brick_op_next_handles(struct brick_op *op, size_t *n);
 
+/**
+ * brick_op_await - wait for what the end of other sessions brings
+ * @op: the op, which holds no blocks; freed when its session has ended already
+ * @list: where it is meanwhile, by its @fence_link
+ * @forgotten: called instead when its own session has ended but for it
+ *
+ * Sessions may end each other: one that ended only when those have that it waits for
+ * would never do so.
+ */
+void brick_op_await(struct brick_op *op, struct brick_op_list *list,
+		    brick_op_fn forgotten);
+
+/* It waits no more, and goes on otherwise. */
+void brick_op_awaited(struct brick_op *op);
+
 /* Have its changes made in the store thread, then resume in the loop. */
 void brick_op_commit(struct brick_op *op, brick_op_fn resume);
 
@@ -272,7 +289,9 @@ static inline bool brick_op_is_orphan(const struct brick_op *op)
 	return brick_session_is_ending(op->session);
 }
 
-/* Finishes one of a session's ops that still wait for their blocks; false: none does. */
+/* Finishes one of a session's ops that still wait for their blocks, or for other
+ * sessions; false: none does.
+ */
 bool brick_ops_cancel(struct brick_session *session);
 
 /**

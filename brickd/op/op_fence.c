@@ -8,7 +8,8 @@
  * evicts; all of them have ended, and no byte of theirs lands any more; the answer.
  *
  * The file is written for one FENCE after another. Whoever has been fenced meanwhile
- * fences nobody: of two that fence each other one remains.
+ * fences nobody: of two that fence each other one remains. Whoever is ended while it
+ * waits for others waits no more: they may wait for it, with a RESERVE.
  */
 #include <errno.h>
 #include <string.h>
@@ -61,9 +62,15 @@ void brick_fences_ended(struct brick_sessions *all,
 		next = TAILQ_NEXT(op, fence_link);
 		if (op->fenced != client)
 			continue;
-		TAILQ_REMOVE(ending, op, fence_link);
+		brick_op_awaited(op);
 		brick_op_go_on(op, answer_ended);
 	}
+}
+
+/* It holds as far as it got; whether all have ended nobody wants to know. */
+static void fence_forgotten(struct brick_op *op)
+{
+	brick_op_finish(op, KFB_ST_SHUTDOWN);
 }
 
 static void end_sessions(struct brick_op *op)
@@ -76,8 +83,8 @@ static void end_sessions(struct brick_op *op)
 		op->fenced =
 			brick_config_client(all->config, op->req.u.fence.name);
 	if (op->fenced && is_ending(all, op->fenced))
-		TAILQ_INSERT_TAIL(&brick_ops_of(op->session)->ending, op,
-				  fence_link);
+		brick_op_await(op, &brick_ops_of(op->session)->ending,
+			       fence_forgotten);
 	else
 		brick_op_finish(op, KFB_ST_OK);
 }
@@ -91,6 +98,7 @@ static void fence_written(struct brick_op *op)
 	const char *name = op->req.u.fence.name;
 
 	TAILQ_REMOVE(&ops->fencing, op, fence_link);
+	fences_of(op)->is_unsure = op->error != 0;
 	if (op->error) {
 		brick_log(LOG_ERR, op->session->who,
 			  "client %s is not %s: fences: %s: %s", name,
@@ -122,15 +130,18 @@ static void run_write(struct brick_work *work)
 static bool is_to_be_written(struct brick_op *op)
 {
 	const char *name = op->req.u.fence.name;
-	bool is_said = brick_fences_has(fences_of(op), name) == keeps_out(op);
+	const struct brick_fences *f = fences_of(op);
+	/* Also of another client: a file is replaced as a whole. */
+	bool is_said =
+		!f->is_unsure && brick_fences_has(f, name) == keeps_out(op);
 	int rc = 0;
 
 	/* Its client may have been fenced since, or lost its role. */
 	if (brick_op_is_orphan(op) || !op->session->client->is_fencer)
 		rc = -EACCES;
 	else if (!is_said)
-		rc = brick_fences_text(fences_of(op), name, keeps_out(op),
-				       is_in_group(op), &op->fences);
+		rc = brick_fences_text(f, name, keeps_out(op), is_in_group(op),
+				       &op->fences);
 	if (!rc && !is_said)
 		return true;
 	TAILQ_REMOVE(&brick_ops_of(op->session)->fencing, op, fence_link);

@@ -156,6 +156,19 @@ static bool is_awaited(const struct brick_op *op)
 	return false;
 }
 
+/* What the table says holds; whether all have ended nobody wants to know. */
+static void reserve_forgotten(struct brick_op *op)
+{
+	struct brick_ops *ops = brick_ops_of(op->session);
+	struct brick_session *s;
+
+	TAILQ_FOREACH(s, &op->session->all->list, link)
+	s->reserve_marks &= ~op->reserve.mark;
+	ops->reserve_marks &= ~op->reserve.mark;
+	brick_op_finish(op, KFB_ST_SHUTDOWN);
+	reserve_next(ops);
+}
+
 static void answer_reserve(struct brick_op *op)
 {
 	bool ends_itself = op->reserve.ends_itself;
@@ -184,7 +197,7 @@ void brick_reserves_ended(struct brick_sessions *all)
 		next = TAILQ_NEXT(op, fence_link);
 		if (is_awaited(op))
 			continue;
-		TAILQ_REMOVE(awaiting, op, fence_link);
+		brick_op_awaited(op);
 		brick_op_go_on(op, answer_reserve);
 	}
 }
@@ -201,14 +214,15 @@ static void reserve_written(struct brick_op *op)
 {
 	struct brick_ops *ops = brick_ops_of(op->session);
 	struct brick_reservations *all = &ops->reservations;
+	struct brick_sessions *sessions = op->session->all;
 	struct brick_reserved *then = op->reserve.then;
 	const struct brick_reserved *now;
 
-	ops->is_reserving = false;
 	if (op->error) {
 		brick_log(LOG_ERR, op->session->who,
 			  "nothing is reserved: reservations: %s: %s",
 			  all->path, strerror(-op->error));
+		ops->is_reserving = false;
 		brick_op_finish(op, KFB_ST_IO);
 		reserve_next(ops);
 		return;
@@ -228,8 +242,10 @@ static void reserve_written(struct brick_op *op)
 	op->reserve.then = NULL;
 	/* Changes that have not begun are never made. */
 	brick_ops_recheck(ops);
-	TAILQ_INSERT_TAIL(&ops->awaiting, op, fence_link);
-	brick_reserves_ended(op->session->all);
+	brick_op_await(op, &ops->awaiting, reserve_forgotten);
+	brick_reserves_ended(sessions);
+	/* Not before: those that were forgotten meanwhile have the next one decided. */
+	ops->is_reserving = false;
 	reserve_next(ops);
 }
 
@@ -271,7 +287,7 @@ static void reserve_next(struct brick_ops *ops)
 	       (op = TAILQ_FIRST(&ops->reserving))) {
 		enum kfb_status status = decide_action(op);
 
-		TAILQ_REMOVE(&ops->reserving, op, fence_link);
+		brick_op_awaited(op);
 		ops->is_reserving = !status;
 		if (status)
 			brick_op_finish(op, status);
@@ -298,7 +314,7 @@ void brick_op_reserve(struct brick_op *op)
 		brick_op_finish(op, status);
 		return;
 	}
-	TAILQ_INSERT_TAIL(&ops->reserving, op, fence_link);
+	brick_op_await(op, &ops->reserving, reserve_forgotten);
 	reserve_next(ops);
 }
 

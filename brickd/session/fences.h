@@ -43,6 +43,7 @@ struct brick_fence {
  * @path: of the file; NULL: nobody can be kept out
  * @lock_fd: of PATH.lock, locked while the file is this brickd's; -1
  * @writer: the thread that writes it
+ * @is_unsure: it could not be written at last: what it says is not known
  * @n: clients
  * @list: sorted by their names
  */
@@ -50,6 +51,7 @@ struct brick_fences {
 	const char *path;
 	int lock_fd;
 	struct brick_worker writer;
+	bool is_unsure;
 	uint32_t n;
 	struct brick_fence list[BRICK_FENCES_MAX];
 };

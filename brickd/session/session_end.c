@@ -212,7 +212,7 @@ void brick_session_progress(struct brick_session *s)
 		return;
 	s->teardown.flow = s->flow;
 	if (s->n_ops) {
-		/* Those that wait for their blocks; the others finish by themselves. */
+		/* Those that wait; the others finish by themselves. */
 		if (!TAILQ_EMPTY(&s->waiting)) {
 			s->is_cancelling = true;
 			s->teardown.done = cancel_one;

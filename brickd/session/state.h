@@ -222,7 +222,7 @@ struct brick_usage {
  * @queues: by index, NULL where there was no connection yet
  * @n_ops: requests in flight
  * @n_pending: of these, waiting for their blocks
- * @waiting: these
+ * @waiting: these, and those that wait for other sessions
  * @n_handles: registrations
  * @counts: requests so far, by op
  * @n_failed: of these, answered with another status than OK
@@ -233,7 +233,7 @@ struct brick_usage {
  * @flushes: its turns in the flush worker
  * @reserve_use: for op_reserve.c, within one turn: what its requests do with blocks
  * @reserve_marks: of the RESERVEs that wait for its end
- * @is_cancelling: @teardown finishes requests that wait for their blocks
+ * @is_cancelling: @teardown finishes requests that wait
  * @is_torn_down: @teardown or @flush is under way
  * @teardown: then closes the registrations, and forgets the mappings
  * @flush: then makes durable what was written
@@ -304,8 +304,8 @@ LIST_HEAD(brick_session_bucket, brick_session);
 
 /*
  * struct brick_session_ops - what the end of a session means to those above
- * @cancel: finishes one of its requests that still wait for their blocks; false: none
- *	does
+ * @cancel: finishes one of its requests that still wait for their blocks, or for other
+ *	sessions; false: none does
  * @ended: one of its client's sessions has: nothing of it lands any more
  * @rest: its handles are closed for good: nobody uses their blocks through them
  */

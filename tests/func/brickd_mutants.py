@@ -69,6 +69,16 @@ BRICKD_MUTANTS = {
     "fence-that-failed-is-in-the-table": Mutant(
         "fences", "op_fence.c", "if (op->error) {", "if (op->error == 1) {",
         FENCING + "test_what_cannot_be_written_down_is_no_fence", folder=OP),
+    "fence-that-may-be-undone-is-not-written-again": Mutant(
+        "fences", "op_fence.c", "!f->is_unsure && ", "",
+        FENCING + "test_what_is_not_known_of_the_file_is_written_again", folder=OP),
+    "session-that-ends-waits-for-others": Mutant(
+        "fences", "session_end.c", "if (!TAILQ_EMPTY(&s->waiting)) {", "if (s->n_pending) {",
+        SESSION_END, folder=SESSION),
+    "session-that-has-ended-begins-to-wait-for-others": Mutant(
+        "fences", "op.c", "\tTAILQ_INSERT_TAIL(&s->waiting, op, waiting_link);\n"
+        "\tbrick_session_progress(s);\n",
+        "\tTAILQ_INSERT_TAIL(&s->waiting, op, waiting_link);\n", SESSION_END, folder=OP),
     "fenced-client-gets-in": Mutant(
         "fences", "op_auth.c", "if (brick_fences_has(&s->all->fences, client->name)) {",
         "if (0) {", PLAIN + "fencing:Fencing.test_who_is_fenced_is_told_and_kept_out_until_it_is_admitted", folder=OP),
@@ -124,6 +134,19 @@ BRICKD_MUTANTS = {
         "reservations", "op_reserve.c", "is == BRICK_STANDING_STRANGER && was != BRICK_STANDING_STRANGER)",
         "is == BRICK_STANDING_STRANGER && was == BRICK_STANDINGS)",
         RESERVED + "test_preempt_and_abort_ends_also_what_may_be_mapped_again", folder=OP),
+    "reservation-decided-before-the-last-one-is-in-the-table": Mutant(
+        "reservations", "op_reserve.c", "\tend_access(op, now);\n",
+        "\tops->is_reserving = false;\n\tend_access(op, now);\n",
+        RESERVING + "test_one_that_is_forgotten_when_another_one_is_written_changes_nothing",
+        folder=OP),
+    "mark-of-a-reservation-that-is-forgotten-is-lost": Mutant(
+        "reservations", "op_reserve.c",
+        "\ts->reserve_marks &= ~op->reserve.mark;\n\tops->reserve_marks &= ~op->reserve.mark;\n",
+        "\ts->reserve_marks &= ~op->reserve.mark;\n", SESSION_END, folder=OP),
+    "session-keeps-the-mark-of-a-reservation-that-is-forgotten": Mutant(
+        "reservations", "op_reserve.c",
+        "\ts->reserve_marks &= ~op->reserve.mark;\n\tops->reserve_marks",
+        "\t(void)s;\n\tops->reserve_marks", SESSION_END, folder=OP),
     "reservation-that-failed-is-in-the-table": Mutant(
         "reservations", "op_reserve.c", "\tif (op->error) {", "\tif (op->error == 1) {",
         RESERVING + "test_what_cannot_be_written_down_is_not_reserved", folder=OP),

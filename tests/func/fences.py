@@ -27,9 +27,9 @@ HEARS_BYTES = lab.LISTEN.startswith("tcp:")
 class Peer:
     """tests/func/clients/fence.c, line by line."""
 
-    def __init__(self, test, brick, what, client):
+    def __init__(self, test, brick, what, client, *words):
         self.process = subprocess.Popen(
-            [str(lab.FUNC_BIN / "fence"), what, brick.url, client, str(brick.key(client))],
+            [str(lab.FUNC_BIN / "fence"), what, brick.url, client, str(brick.key(client)), *words],
             stdin=subprocess.PIPE, stdout=subprocess.PIPE, env=lab.environment())
         test.addCleanup(self.end)
 

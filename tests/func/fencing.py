@@ -30,7 +30,8 @@ class Fencing(KeptOut):
         self.admin = self.folder / "admin"
         self.b = self.brick(
             size="16M", clients={c: [] if c in fencers else ALL for c in clients},
-            settings=f"lease-ms = {NO_END_MS}\nadmin = {self.admin}\nfences = {self.fences}",
+            settings=f"lease-ms = {NO_END_MS}\nadmin = {self.admin}\nfences = {self.fences}\n"
+                     f"reservations = {self.folder}/reservations",
             program=program)
         self.b.roles = {name: "fencer" for name in fencers}
         self.b.environment = {"HOLD": str(self.hold)}
@@ -284,6 +285,48 @@ class Fencing(KeptOut):
         self.is_out("v")
         self.settles(1, "w")
 
+    # ---- beside a reservation ----
+
+    def end_each_other(self, first, second):
+        """a, which fences b in the session in which it has mapped a block for writing, and
+        b, which takes that from it: of which the one is under way when the other ends it."""
+        self.serve_held()
+        self.b.roles["a"] = "fencer"
+        self.reload()
+        self.ok(self.b.ctl("alloc", "0x0+1"))
+        kind = ("--type", "write-exclusive-reg-only")
+        reserve = ("0x0+1", "--key", "11", *kind)
+        for client, key in ("a", "10"), ("b", "11"):
+            self.ok(self.b.ctl("reserve", "register", "0x0+1", "--new-key", key, client=client))
+        self.ok(self.b.ctl("reserve", "reserve", *reserve, client="b"))
+        fencer = Peer(self, self.b, "evict", "a", "b")
+        self.assertEqual(fencer.line(), "mapped")
+        self.hold_at("fences")
+        self.hold_at("reservations")
+        fencer.say("now")
+        self.held("fences")
+        taker = self.later("reserve", "preempt", *reserve, "--victim", "10", by="b")
+        self.held("reservations")
+        self.release(first)
+        self.until(lambda: "evicted: " in self.b.log_text(), "the first end")
+        # The one that is under way comes back to a session without connections.
+        time.sleep(EARLY_S)
+        self.release(second)
+        # Neither waits for the other one, nor does anybody for them.
+        for client in "a", "b":
+            self.until(lambda: self.state(client)[1] == 0, f"the end of {client}'s session")
+        self.assertNotEqual(taker.wait(lab.COMES_S), 0)
+        self.assertNotEqual(fencer.line(), "")
+        self.assertEqual(fencer.process.wait(lab.STOP_S), 0)
+        self.fence("b")
+        self.assertEqual(self.b.stop(), 0)
+
+    def test_a_reservation_ends_who_fences_the_one_that_asks_for_it(self):
+        self.end_each_other("fences", "reservations")
+
+    def test_a_fence_ends_who_takes_blocks_from_the_one_that_asks_for_it(self):
+        self.end_each_other("reservations", "fences")
+
     # ---- of a group ----
 
     def births(self, client):
@@ -419,6 +462,40 @@ class Fencing(KeptOut):
         self.release("fail")
         self.fence()
         self.assertIn(writer.line(), ("ended", ""))
+
+    def is_unsure(self, command, client):
+        """What it was asked for is in the file, and nobody knows whether for good."""
+        self.refused(self.b.ctl(command, client, client="w"), REFUSED,
+                     "could not make this durable")
+
+    def test_what_is_not_known_of_the_file_is_written_again(self):
+        self.serve_held()
+        self.fence()
+        # The table keeps it out, and the file may let it in after a restart.
+        self.hold_at("fail-late")
+        self.is_unsure("admit", "a")
+        self.assertEqual(self.fences.read_text(), "")
+        self.release("fail-late")
+        self.fence()
+        self.restart(kill=True)
+        self.is_out()
+        # Nor is anything known when one more has failed.
+        self.hold_at("fail-late")
+        for command in "admit", "fence", "admit":
+            self.is_unsure(command, "a")
+        self.release("fail-late")
+        self.fence()
+        self.assertEqual(self.fences.read_text(), "a\n")
+        # The same the other way round.
+        self.hold_at("fail-late")
+        self.is_unsure("fence", "b")
+        self.assertEqual(self.fences.read_text(), "a\nb\n")
+        self.is_in("b")
+        self.release("fail-late")
+        self.admit("b")
+        self.restart(kill=True)
+        self.is_in("b")
+        self.is_out()
 
     def test_an_answer_that_is_lost_comes_again(self):
         self.serve_held()

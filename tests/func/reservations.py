@@ -14,6 +14,7 @@ import time
 import unittest
 
 import lab
+from fences import Peer
 from kept_out import ALL, EARLY_S, NO_END_MS, REFUSED, REGISTERS_ASIDE, USAGE, KeptOut
 
 ROUNDS = 3
@@ -342,6 +343,27 @@ class Reservations(KeptOut):
         self.assertEqual(self.done(preempt["a"]), f"{DISK} preempted\n")
         self.assertIn(CONFLICT, self.done(preempt["b"], REFUSED))
         self.assertEqual(self.keys(), ("write-exclusive", {"A": 0xa}))
+
+    def test_one_that_is_forgotten_when_another_one_is_written_changes_nothing(self):
+        self.serve_held()
+        self.register("b")
+        queued = Peer(self, self.b, "register", "a", "10")
+        self.assertEqual(queued.line(), "mapped")
+        self.hold_at("reservations")
+        reserve = self.later(*self.words("reserve", "b", "--type", "write-exclusive"), by="b")
+        self.held("reservations")
+        queued.say("now")
+        time.sleep(EARLY_S)
+        queued.process.kill()
+        self.until(lambda: "lost its last connection" in self.b.log_text(), "DETACHED")
+        later = self.later(*self.words("register", "c", "--new-key", 0xc), by="c")
+        time.sleep(EARLY_S)
+        self.release("reservations")
+        self.assertEqual(self.done(reserve), f"{DISK} reserved\n")
+        self.done(later)
+        for kill in False, True:
+            self.assertEqual(self.keys(), ("write-exclusive", {"B": 0xb, "c": 0xc}))
+            self.restart(kill)
 
     # ---- who may, and where ----
 

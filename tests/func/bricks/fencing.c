@@ -2,9 +2,11 @@
 /*
  * Linked over brickd: the steps of a fence and of a reservation can be held. While the
  * folder HOLD has a file of that name, a thread waits, and says so: "write" before the
- * file of fences or reservations is written, "written" behind it, "reg" before a
- * registration is made, "dereg" before it is closed. With a file "fail" those files
- * cannot be written once brickd has started.
+ * file of fences or reservations is written, "fences" or "reservations" before that
+ * one is, "written" behind it, "reg" before a registration is made, "dereg" before it
+ * is closed. With a file "fail" those files
+ * cannot be written once brickd has started; with "fail-late" they are, and nobody
+ * knows whether durably.
  */
 #include <errno.h>
 #include <stdbool.h>
@@ -53,25 +55,29 @@ static void hold(const char *what)
 		nanosleep(&(struct timespec){ .tv_nsec = PAUSE_NS }, NULL);
 }
 
-static int write_held(const char *path, const char *text,
+static int write_held(const char *what, const char *path, const char *text,
 		      int (*real)(const char *path, const char *text))
 {
 	int rc;
 
 	hold("write");
+	hold(what);
 	rc = is_wanted("fail") ? -ENOSPC : real(path, text);
+	if (is_wanted("fail-late"))
+		rc = -EIO;
 	hold("written");
 	return rc;
 }
 
 int __wrap_brick_fences_write(const char *path, const char *text)
 {
-	return write_held(path, text, __real_brick_fences_write);
+	return write_held("fences", path, text, __real_brick_fences_write);
 }
 
 int __wrap_brick_reservations_write(const char *path, const char *text)
 {
-	return write_held(path, text, __real_brick_reservations_write);
+	return write_held("reservations", path, text,
+			  __real_brick_reservations_write);
 }
 
 int __wrap_brick_fabric_reg(const struct brick_fabric *fabric,

@@ -1,9 +1,12 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /*
- * Two peers that want the same block, for tests of the fence between them:
+ * Two peers that want the same block, for tests of the fence between them, and one
+ * that fences:
  *
  *	fence write BRICK CLIENT KEYFILE
  *	fence check BRICK CLIENT KEYFILE
+ *	fence evict BRICK CLIENT KEYFILE VICTIM
+ *	fence register BRICK CLIENT KEYFILE KEY
  *
  * The writer maps the block, says "mapped ID" and writes to it without a pause
  * and without another message, so that its lease is not renewed: it says
@@ -12,11 +15,16 @@
  * The checker waits until it can map the block, and says "waiting" when it must;
  * then it fills it with another pattern and says "filled". To each line "check" it says "clean", or what it has found
  * and exits with 1; at the end of its input it gives the block back.
+ *
+ * The one that fences, or registers for reservations, maps the block beside others and
+ * says "mapped". To a line it does so in that same session, and says "answered STATUS"
+ * or "ended".
  */
 #include <errno.h>
 #include <poll.h>
 #include <sodium.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <time.h>
 #include <unistd.h>
@@ -187,12 +195,60 @@ static int run_checker(void)
 	return call(&end) ? 2 : 0;
 }
 
+static int run_asker(struct kfb_request *req)
+{
+	struct kfb_request map = { .op = KFB_OP_MAP };
+	char line[64];
+	int status;
+
+	map.u.map.range.n_blocks = 1;
+	map.u.map.flags = KFB_MAP_RW | KFB_MAP_SHARED;
+	status = call(&map);
+	if (status) {
+		fprintf(stderr, "not mapped: %d\n", status);
+		return 2;
+	}
+	say("mapped");
+	if (!next_line(line, sizeof(line)))
+		return 2;
+	status = call(req);
+	if (status < 0)
+		say("ended");
+	else
+		printf("answered %d\n", status);
+	return 0;
+}
+
+static int run_evictor(const char *victim)
+{
+	struct kfb_request fence = { .op = KFB_OP_FENCE };
+
+	fence.u.fence.what = KFB_FENCE_EVICT;
+	fence.u.fence.name_len = (uint8_t)strlen(victim);
+	strcpy(fence.u.fence.name, victim);
+	return run_asker(&fence);
+}
+
+static int run_registrant(const char *key)
+{
+	struct kfb_request reserve = { .op = KFB_OP_RESERVE };
+
+	reserve.u.reserve.range.n_blocks = 1;
+	reserve.u.reserve.action = KFB_RESERVE_REGISTER;
+	reserve.u.reserve.new_key = strtoull(key, NULL, 0);
+	return run_asker(&reserve);
+}
+
 int main(int argc, char **argv)
 {
+	bool evicts = argc > 1 && !strcmp(argv[1], "evict");
+	bool registers = argc > 1 && !strcmp(argv[1], "register");
 	struct raw_identity id = { 0 };
 
-	if (argc != 5 || key_file_read(argv[4], id.key) || sodium_init() < 0) {
-		fprintf(stderr, "usage: %s write|check BRICK CLIENT KEYFILE\n",
+	if (argc != 5 + evicts + registers || key_file_read(argv[4], id.key) ||
+	    sodium_init() < 0) {
+		fprintf(stderr,
+			"usage: %s write|check|evict|register BRICK CLIENT KEYFILE [VICTIM|KEY]\n",
 			argv[0]);
 		return 2;
 	}
@@ -200,5 +256,9 @@ int main(int argc, char **argv)
 	id.client = argv[3];
 	if (!raw_session_open(&s, &id))
 		return 2;
+	if (evicts)
+		return run_evictor(argv[5]);
+	if (registers)
+		return run_registrant(argv[5]);
 	return strcmp(argv[1], "write") ? run_checker() : run_writer();
 }

@@ -31,7 +31,9 @@ static struct brick_ops requests;
 static struct brick_busy busy;
 static struct brick_flows flows;
 static struct brick_mailbox box;
-static struct brick_client client, stranger = { .number = 1 };
+static struct brick_client client, fencer = { .number = 2 };
+static struct brick_client stranger = { .name = "stranger", .number = 1 };
+static struct brick_client *clients[] = { &stranger };
 static struct event_rig stays, ends, other;
 static struct brick_work *submitted; /* to a worker, last */
 static struct kfb_reply answer;
@@ -85,6 +87,8 @@ static int begin(void **state)
 		.limits = { .pending = 100,
 			    .pending_per_client = 100,
 			    .pending_total = 100 },
+		.n_clients = 1,
+		.clients = clients,
 	};
 
 	(void)state;
@@ -101,12 +105,17 @@ static int begin(void **state)
 	sessions.requests = &requests;
 	sessions.ops = &session_ops;
 	sessions.registrar.box = &box;
+	sessions.config = &config;
+	TAILQ_INIT(&sessions.list);
 	requests.config = &config;
 	requests.storage = &storage;
 	requests.counters = storage.counters;
 	requests.sessions = &sessions;
 	requests.flows = &flows;
+	TAILQ_INIT(&requests.fencing);
 	TAILQ_INIT(&requests.ending);
+	TAILQ_INIT(&requests.reserving);
+	TAILQ_INIT(&requests.awaiting);
 	brick_range_locks_init(&requests.range_locks);
 	brick_leases_init(&sessions.leases, 60000);
 	brick_mappings_init(&sessions.mappings, 1, brick_session_is_ending);
@@ -422,6 +431,12 @@ static void one_more_than_may_overlap_is_to_be_tried_again(void **state)
 
 /* ---- fences ---- */
 
+static void forgotten(struct brick_op *op)
+{
+	(void)op;
+	fail();
+}
+
 static void a_fence_waits_for_all_sessions_that_were_to_end(void **state)
 {
 	struct brick_op *op = request(&other, KFB_OP_FENCE);
@@ -430,7 +445,7 @@ static void a_fence_waits_for_all_sessions_that_were_to_end(void **state)
 	assert_int_equal(kfb_credits_take(&op->queue->credits, KFB_OP_FENCE),
 			 0);
 	op->fenced = &client;
-	TAILQ_INSERT_TAIL(&requests.ending, op, fence_link);
+	brick_op_await(op, &requests.ending, forgotten);
 	sessions.holdings[client.number] = &mine;
 	mine.n_sessions = 3; /* one of them came later */
 	mine.n_ending = 2;
@@ -446,6 +461,86 @@ static void a_fence_waits_for_all_sessions_that_were_to_end(void **state)
 	assert_int_equal(n_answers, 1);
 	assert_int_equal(answer.op, KFB_OP_FENCE);
 	assert_int_equal(answer.status, KFB_ST_OK);
+}
+
+/* The one that ends fences the stranger, of whose sessions one is ending already. */
+static void fence_stranger(void)
+{
+	struct brick_op *op = request(&ends, KFB_OP_FENCE);
+
+	fencer.is_fencer = true;
+	ends.s.client = &fencer;
+	sessions.fences.path = "fences";
+	sessions.holdings[stranger.number] = &theirs;
+	theirs.n_ending = 1;
+	op->req.u.fence.what = KFB_FENCE_EVICT;
+	strcpy(op->req.u.fence.name, stranger.name);
+	brick_op_fence(op);
+	assert_int_equal(n_answers, 0);
+}
+
+/* Whoever waits for others while others wait for it would do so for ever. */
+static void waits_for_nobody(void)
+{
+	serve_all();
+	assert_int_equal(ends.s.n_ops, 0);
+	assert_ptr_equal(submitted, &ends.s.teardown);
+	assert_true(TAILQ_EMPTY(&requests.ending));
+	assert_true(TAILQ_EMPTY(&ends.s.waiting));
+	/* Nor does anybody answer it later. */
+	theirs.n_ending = 0;
+	brick_fences_ended(&sessions, &stranger);
+}
+
+static void a_session_that_ends_waits_for_no_other_one(void **state)
+{
+	(void)state;
+	sessions.fences.n = 1;
+	sessions.fences.list[0] =
+		(struct brick_fence){ .name = "stranger", .is_kept_out = true };
+	fence_stranger();
+	assert_false(TAILQ_EMPTY(&requests.ending));
+	begin_to_end();
+	waits_for_nobody();
+}
+
+static void a_session_ends_before_it_would_wait_for_another_one(void **state)
+{
+	struct brick_work *write;
+
+	(void)state;
+	fence_stranger();
+	write = submitted;
+	assert_non_null(write);
+	begin_to_end();
+	assert_ptr_equal(submitted, write);
+	write->done(write);
+	assert_true(brick_fences_has(&sessions.fences, stranger.name));
+	waits_for_nobody();
+}
+
+/* All marks are those of RESERVEs that wait, perhaps for this session. */
+static void a_reserve_whose_session_ends_waits_for_no_mark(void **state)
+{
+	struct brick_op *op = request(&ends, KFB_OP_RESERVE);
+
+	(void)state;
+	requests.reservations.path = "reservations";
+	requests.reserve_marks = UINT64_MAX;
+	/* Its own, of one that waits behind the file, is free then. */
+	op->reserve.mark = 1;
+	TAILQ_INSERT_TAIL(&sessions.list, &stays.s, link);
+	stays.s.reserve_marks = 3;
+	strcpy(client.name, "client");
+	brick_op_reserve(op);
+	assert_ptr_equal(TAILQ_FIRST(&requests.reserving), op);
+	begin_to_end();
+	serve_all();
+	assert_int_equal(ends.s.n_ops, 0);
+	assert_ptr_equal(submitted, &ends.s.teardown);
+	assert_true(TAILQ_EMPTY(&requests.reserving));
+	assert_int_equal(requests.reserve_marks, UINT64_MAX - 1);
+	assert_int_equal(stays.s.reserve_marks, 2);
 }
 
 int main(void)
@@ -464,6 +559,9 @@ int main(void)
 			the_last_request_finishes_while_others_are_to_be_cancelled),
 		END_TEST(one_more_than_may_overlap_is_to_be_tried_again),
 		END_TEST(a_fence_waits_for_all_sessions_that_were_to_end),
+		END_TEST(a_session_that_ends_waits_for_no_other_one),
+		END_TEST(a_session_ends_before_it_would_wait_for_another_one),
+		END_TEST(a_reserve_whose_session_ends_waits_for_no_mark),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
