@@ -107,6 +107,8 @@ static int begin(void **state)
 	requests.sessions = &sessions;
 	requests.flows = &flows;
 	TAILQ_INIT(&requests.ending);
+	TAILQ_INIT(&requests.revoking);
+	TAILQ_INIT(&requests.unrevoked);
 	brick_range_locks_init(&requests.range_locks);
 	brick_leases_init(&sessions.leases, 60000);
 	brick_mappings_init(&sessions.mappings, 1, brick_session_is_ending);
@@ -420,6 +422,30 @@ static void one_more_than_may_overlap_is_to_be_tried_again(void **state)
 
 #define END_TEST(name) cmocka_unit_test_setup_teardown(name, begin, end)
 
+/* ---- keys that are still good ---- */
+
+static void
+an_unmap_waits_for_the_endpoints_of_a_key_that_is_still_good(void **state)
+{
+	struct brick_op *op = request(&other, KFB_OP_UNMAP);
+
+	(void)state;
+	op->owner = &other.s;
+	other.s.n_conns = 1;
+	TAILQ_INSERT_TAIL(&requests.unrevoked, op, revoke_link);
+	brick_unmaps_due(&requests);
+	assert_null(submitted);
+	assert_true(brick_unmaps_next_ms(&requests) == KFB_TIME_NEVER);
+	/* At once, whatever it was that took the last of them. */
+	other.s.n_conns = 0;
+	assert_int_equal(brick_unmaps_next_ms(&requests), 0);
+	brick_unmaps_due(&requests);
+	assert_ptr_equal(submitted, &op->work);
+	assert_true(TAILQ_EMPTY(&requests.unrevoked));
+	assert_int_equal(n_answers, 0);
+	free(op);
+}
+
 /* ---- fences ---- */
 
 static void a_fence_waits_for_all_sessions_that_were_to_end(void **state)
@@ -463,6 +489,8 @@ int main(void)
 		END_TEST(
 			the_last_request_finishes_while_others_are_to_be_cancelled),
 		END_TEST(one_more_than_may_overlap_is_to_be_tried_again),
+		END_TEST(
+			an_unmap_waits_for_the_endpoints_of_a_key_that_is_still_good),
 		END_TEST(a_fence_waits_for_all_sessions_that_were_to_end),
 	};
 
