@@ -120,7 +120,7 @@ int brick_path_argument(const char *command, int argc, char *const *argv,
 /**
  * brick_command_open_media - open a store's medium, for a command
  * @path: as of brick_media_open()
- * @create: likewise
+ * @create: of brick_media_open(), too
  * @out: the medium; memory that the platform does not call persistent is volatile
  * @err: a message on failure
  * @err_len: its size, bytes
