@@ -13,6 +13,8 @@
 
 #include "brickd/admin/admin_put.h"
 #include "brickd/config/config.h"
+#include "brickd/media/media.h"
+#include "brickd/platform/platform.h"
 #include "proto/kfb_text.h"
 
 static bool wants_json;
@@ -125,6 +127,27 @@ int brick_size_option(const char *command, const char *option, const char *text,
 					 option, text);
 	*size = value;
 	return -1;
+}
+
+int brick_command_open_media(const char *path,
+			     const struct brick_media_create *create,
+			     struct brick_media **out, char *err,
+			     size_t err_len)
+{
+	struct brick_platform platform;
+	int rc;
+
+	rc = brick_media_open(path, create, out, err, err_len);
+	if (rc)
+		return rc;
+	rc = brick_platform_read(*out, &platform);
+	/* Whether a battery keeps it the settings say, and a start looks again. */
+	if (!rc && platform.backing == BRICK_BACKING_MEMORY)
+		(*out)->is_volatile = true;
+	brick_platform_fini(&platform);
+	if (rc)
+		brick_media_discard(*out);
+	return rc;
 }
 
 int brick_path_argument(const char *command, int argc, char *const *argv,

@@ -9,6 +9,9 @@
 #include <stdint.h>
 #include <stdio.h>
 
+struct brick_media;
+struct brick_media_create;
+
 #define BRICK_CONF_DEFAULT "/etc/kfbrick/brickd.conf"
 
 #define BRICK_EXIT_FAILED 1
@@ -113,6 +116,22 @@ int brick_size_option(const char *command, const char *option, const char *text,
  */
 int brick_path_argument(const char *command, int argc, char *const *argv,
 			const char **path);
+
+/**
+ * brick_command_open_media - open a store's medium, for a command
+ * @path: as of brick_media_open()
+ * @create: of brick_media_open(), too
+ * @out: the medium; memory that the platform does not call persistent is volatile
+ * @err: a message on failure
+ * @err_len: its size, bytes
+ *
+ * Context: may block.
+ * Return: as of brick_media_open().
+ */
+int brick_command_open_media(const char *path,
+			     const struct brick_media_create *create,
+			     struct brick_media **out, char *err,
+			     size_t err_len);
 
 /* Show how far the work is, on a terminal, until the command ends. */
 void brick_command_show_progress(void);

@@ -213,7 +213,7 @@ static int check_store(struct brick_check *c, const char *path,
 	rc = brick_boot_id_read(c->boot_id);
 	if (rc)
 		return rc;
-	rc = brick_media_open(path, NULL, &media, err, err_len);
+	rc = brick_command_open_media(path, NULL, &media, err, err_len);
 	if (rc)
 		return rc;
 	if (slow)

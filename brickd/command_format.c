@@ -125,7 +125,8 @@ static int make_files(struct arguments *a, char *err, size_t err_len)
 	struct brick_media *media;
 	int rc;
 
-	rc = brick_media_open(a->path, &a->create, &media, err, err_len);
+	rc = brick_command_open_media(a->path, &a->create, &media, err,
+				      err_len);
 	if (rc)
 		return rc;
 	a->create.size = media->size;

@@ -126,7 +126,7 @@ static int grow_store(const struct arguments *a, struct brick_grow *g,
 	if (!ret && a->size)
 		ret = extend_store_file(a->path, a->size, g, err, err_len);
 	if (!ret)
-		ret = brick_media_open(a->path, NULL, &m, err, err_len);
+		ret = brick_command_open_media(a->path, NULL, &m, err, err_len);
 	if (!ret) {
 		ret = brick_store_grow(m, g, err, err_len);
 		brick_media_close(m);

@@ -199,7 +199,7 @@ static int try_register(const struct brick_fabric *f, struct fi_info *device,
 	rc = brick_fabric_reg(f, domain,
 			      media->base + (slot << KFB_BLOCK_SHIFT),
 			      KFB_BLOCK_BYTES, true, &region);
-	brick_fabric_dereg(&region, NULL);
+	(void)brick_fabric_dereg(&region, NULL);
 	fi_close(&domain->fid);
 	return rc;
 }

@@ -301,15 +301,17 @@ int brick_fabric_reg(const struct brick_fabric *f, struct fid_domain *domain,
 	return 0;
 }
 
-void brick_fabric_dereg(struct brick_region *region, const char *who)
+int brick_fabric_dereg(struct brick_region *region, const char *who)
 {
 	int rc;
 
 	if (!region->mr)
-		return;
+		return 0;
 	rc = fi_close(&region->mr->fid);
 	if (rc)
 		brick_log(LOG_ERR, who, "a registration does not close: %s",
 			  fi_strerror(-rc));
-	region->mr = NULL;
+	else
+		region->mr = NULL;
+	return rc;
 }

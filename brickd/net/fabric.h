@@ -153,7 +153,10 @@ int brick_fabric_reg(const struct brick_fabric *fabric,
  * brick_fabric_dereg - close a registration
  * @region: what it gave out; one that is closed already is left alone
  * @who: whose it is, for the log; NULL: brickd's own
+ *
+ * Return: 0, or -errno: its key is good as long as its domain has endpoints, and it
+ * can be tried again.
  */
-void brick_fabric_dereg(struct brick_region *region, const char *who);
+int brick_fabric_dereg(struct brick_region *region, const char *who);
 
 #endif

@@ -56,7 +56,7 @@ static int make_key(struct trial *t, enum key_kind kind)
 	rc = brick_fabric_reg(t->f, domain, t->area, PAGE_BYTES,
 			      kind != KEY_READ_ONLY, &t->target);
 	if (!rc && kind == KEY_STALE)
-		brick_fabric_dereg(&t->target, NULL);
+		rc = brick_fabric_dereg(&t->target, NULL);
 	return rc;
 }
 
@@ -69,7 +69,7 @@ static void close_trial(struct trial *t)
 		fi_close(&t->link.server.ep->fid);
 	t->link.client.ep = NULL;
 	t->link.server.ep = NULL;
-	brick_fabric_dereg(&t->target, NULL);
+	(void)brick_fabric_dereg(&t->target, NULL);
 	if (t->source)
 		fi_close(&t->source->fid);
 	if (t->other_domain)

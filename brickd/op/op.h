@@ -146,6 +146,7 @@ struct brick_op {
  * @n_pending: of these, waiting for their blocks
  * @n_pending_of: of these, each client's, by its number
  * @revoking: UNMAPs that wait for a device
+ * @unrevoked: UNMAPs with a key that is still good, until its session has no endpoints
  * @fencing: FENCEs whose turn it is to write the file, the first one does
  * @ending: FENCEs that wait for the end of sessions
  * @reservations: which disks are reserved
@@ -170,6 +171,7 @@ struct brick_ops {
 	uint32_t n_pending;
 	uint32_t n_pending_of[BRICK_CLIENTS_MAX];
 	struct brick_op_list revoking;
+	struct brick_op_list unrevoked;
 	struct brick_op_list fencing;
 	struct brick_op_list ending;
 	struct brick_reservations reservations;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /*
- * UNMAP: whole handles are revoked before the reply goes out.
+ * UNMAP: whole handles are revoked before the reply goes out. With a key that the device
+ * does not revoke its session ends, and the endpoints it is good for.
  *
  * The handles leave their mapping at once, and the table when they are closed; the op's
  * range lock keeps others away from their blocks until then and until, where one drain
@@ -24,8 +25,10 @@ static void run_revoke(struct brick_work *work)
 {
 	struct brick_op *op = brick_container_of(work, struct brick_op, work);
 
+	op->error = 0;
 	for (size_t i = 0; i < op->n_handles; i++)
-		brick_fabric_dereg(&op->handles[i].region, op->owner->who);
+		if (brick_fabric_dereg(&op->handles[i].region, op->owner->who))
+			op->error = -EIO;
 }
 
 /* ---- they are closed: what is known of them goes, a few at a time ---- */
@@ -85,11 +88,41 @@ static void unmap_closed(struct brick_op *op)
 	forget_handles(op);
 }
 
+/*
+ * A key is still good. Its session must not be resumed: it would be good for the new
+ * endpoints, too.
+ */
+static void end_owner(struct brick_op *op)
+{
+	TAILQ_INSERT_TAIL(&brick_ops_of(op->session)->unrevoked, op,
+			  revoke_link);
+	brick_session_fence(op->owner, "a key cannot be revoked");
+}
+
+/*
+ * Those whose keys have no endpoints any more: nothing can use one that does not close
+ * now, either.
+ */
+static void go_on_unrevoked(struct brick_ops *ops)
+{
+	struct brick_op *op, *next;
+
+	for (op = TAILQ_FIRST(&ops->unrevoked); op; op = next) {
+		next = TAILQ_NEXT(op, revoke_link);
+		if (op->owner->n_conns)
+			continue;
+		TAILQ_REMOVE(&ops->unrevoked, op, revoke_link);
+		brick_op_submit(op, &ops->sessions->registrar, run_revoke,
+				unmap_closed);
+	}
+}
+
 /* They all get the same time: the list is in the order in which it is over. */
 void brick_unmaps_due(struct brick_ops *ops)
 {
 	struct brick_op *op;
 
+	go_on_unrevoked(ops);
 	while ((op = TAILQ_FIRST(&ops->revoking)) &&
 	       brick_now_ms() >= op->revoke_ms) {
 		TAILQ_REMOVE(&ops->revoking, op, revoke_link);
@@ -102,8 +135,12 @@ void brick_unmaps_due(struct brick_ops *ops)
 
 uint64_t brick_unmaps_next_ms(const struct brick_ops *ops)
 {
-	const struct brick_op *op = TAILQ_FIRST(&ops->revoking);
+	const struct brick_op *op;
 
+	TAILQ_FOREACH(op, &ops->unrevoked, revoke_link)
+	if (!op->owner->n_conns)
+		return 0;
+	op = TAILQ_FIRST(&ops->revoking);
 	return op ? op->revoke_ms : KFB_TIME_NEVER;
 }
 
@@ -113,7 +150,10 @@ static void unmap_revoked(struct brick_op *op)
 		TAILQ_REMOVE(&brick_ops_of(op->session)->revoking, op,
 			     revoke_link);
 	op->is_revoking = false;
-	unmap_closed(op);
+	if (op->error)
+		end_owner(op);
+	else
+		unmap_closed(op);
 }
 
 /* The mapping may be another session's of the same client. */
@@ -140,7 +180,8 @@ static void revoke_some(struct brick_op *op)
 
 	handles = brick_op_next_handles(op, &n);
 	for (size_t i = 0; i < n; i++) {
-		brick_fabric_dereg(&handles[i].region, owner->who);
+		if (brick_fabric_dereg(&handles[i].region, owner->who))
+			op->error = -EIO;
 		if (owner->n_conns &&
 		    brick_quarantine_add(owner, handles[i].span))
 			brick_session_disconnect(owner, LOG_ERR,
@@ -148,6 +189,8 @@ static void revoke_some(struct brick_op *op)
 	}
 	if (op->at_handle < op->n_handles)
 		brick_op_go_on(op, revoke_some);
+	else if (op->error)
+		end_owner(op);
 	else
 		unmap_closed(op);
 }
@@ -177,6 +220,7 @@ static void take_handles(struct brick_op *op, struct brick_mapping *m,
 		TAILQ_REMOVE(&owner->mappings, m, session_link);
 		owner->n_mappings--;
 	}
+	op->error = 0;
 	if (!owner->fabric->mr_fences) {
 		revoke_some(op);
 		return;

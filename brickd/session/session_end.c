@@ -82,8 +82,9 @@ static void revoke_all(struct brick_work *work)
 
 	TAILQ_FOREACH(m, &s->mappings, session_link)
 	{
+		/* One that does not close has no endpoints any more. */
 		for (size_t i = 0; i < m->n; i++)
-			brick_fabric_dereg(&m->handles[i].region, s->who);
+			(void)brick_fabric_dereg(&m->handles[i].region, s->who);
 		/*
 		 * A clean stop must have flushed all that was mapped for writing, also
 		 * what was unmapped before; on PAGE media the last drain does it for

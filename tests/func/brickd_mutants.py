@@ -49,6 +49,19 @@ BRICKD_MUTANTS = {
     "former-session-of-anybody": Mutant(
         "proofs", "op_auth.c", "former != op->session && former->client == client",
         "former != op->session", PLAIN + "sessions:Joins", folder=OP),
+    "key-that-does-not-close-is-taken-for-revoked": Mutant(
+        "fences", "op_unmap.c", "\tif (op->error)\n\t\tend_owner(op);\n\telse\n\t\tunmap_closed(op);\n}\n\n/* The mapping",
+        "\tunmap_closed(op);\n}\n\n/* The mapping",
+        FENCING + "test_a_key_that_does_not_close_ends_its_session_before_unmap_is_answered",
+        folder=OP),
+    "session-goes-on-with-a-key-that-does-not-close": Mutant(
+        "fences", "op_unmap.c", "brick_session_fence(op->owner, \"a key cannot be revoked\");",
+        "brick_session_disconnect(op->owner, LOG_WARNING, \"a key cannot be revoked\");",
+        FENCING + "test_a_key_that_does_not_close_ends_its_session_before_unmap_is_answered",
+        folder=OP),
+    "unmap-with-a-living-key-does-not-wait-for-the-endpoints": Mutant(
+        "fences", "op_unmap.c", "\t\tif (op->owner->n_conns)\n\t\t\tcontinue;\n", "",
+        SESSION_END, folder=OP),
     # Keeping a client out.
     "fence-answered-before-the-sessions-have-ended": Mutant(
         "fences", "op_fence.c", "if (op->fenced && is_ending(all, op->fenced))", "if (0)",

@@ -101,6 +101,28 @@ class Fencing(KeptOut):
             self.round(False)
         self.assertEqual(self.b.stop(), 0)
 
+    def test_a_key_that_does_not_close_ends_its_session_before_unmap_is_answered(self):
+        self.serve_held()
+        writer = Peer(self, self.b, "write", "a")
+        mapped = writer.line()
+        self.assertTrue(mapped.startswith("mapped "), mapped)
+        self.assertEqual(writer.line(), "writing")
+        self.hold_at("keep")
+        # From another session: in its own the answer would be lost with the connection.
+        self.ok(self.b.ctl("unmap", f"0x{mapped.split()[1]}"))
+        self.assertIn("kept\n", self.b.log_text())
+        checker = Peer(self, self.b, "check", "b")
+        self.assertEqual(checker.line(), "filled")
+        for _ in range(3):
+            checker.say("check")
+            self.assertEqual(checker.line(), "clean")
+        self.assertEqual(writer.line(), "ended")
+        # It cannot be resumed: the key would be good again.
+        self.assertIn("ends: a key cannot be revoked", self.b.log_text())
+        self.settles(0)
+        checker.end()
+        self.assertEqual(self.b.stop(), 0)
+
     def test_the_answer_comes_when_all_sessions_have_ended(self):
         self.serve_held()
         writer = self.writer()

@@ -101,6 +101,45 @@ class File(SlowTier):
         self.check_growth(b, SLOW, SLOW + 6, "--slow-size", f"{2 * SLOW + 14}M")
         self.assertIn("whole", self.offline("check", b, "--slow", b.slow, "--read-clean"))
 
+    def in_memory(self):
+        """A folder whose files the next loss of power takes."""
+        if not TMPFS.is_dir():
+            self.skipTest(f"there is no {TMPFS}")
+        if lab.run("stat", "-f", "-c", "%T", self.folder).stdout.strip() == b"tmpfs":
+            self.skipTest(f"{self.folder} is in memory, too")
+        folder = pathlib.Path(tempfile.mkdtemp(prefix="kfbrick-slow-", dir=TMPFS))
+        self.addCleanup(shutil.rmtree, folder, ignore_errors=True)
+        return folder
+
+    def test_a_durable_store_has_none_in_memory(self):
+        slow = self.in_memory() / "slow"
+        store = self.folder / "new"
+        done = lab.run(lab.BRICKD, "format", store, "--size", "8M", "--slow", slow,
+                       "--slow-size", "8M")
+        self.assertEqual(done.returncode, 1, (done.stdout + done.stderr).decode())
+        self.assertIn(f"{slow}: is in memory", done.stderr.decode())
+        self.assertFalse(store.exists() or slow.exists())
+        # Of a store that has one all the same nothing is moved there any more.
+        b = self.tiers().start()
+        self.fill(b)
+        self.assertEqual(b.stop(), 0)
+        on_disk = b.slow
+        shutil.copy(on_disk, slow)
+        b.slow = slow
+        with self.assertRaises(RuntimeError):
+            b.start()
+        self.assertIn(f"{slow}: is in memory", b.log_text())
+        self.assertIn("slow-volatile", self.offline("check", b, "--slow", slow, status=4))
+        self.assertIn("is in memory", self.offline("grow", b, "--slow", slow, "--slow-size",
+                                                   f"{2 * SLOW + 14}M", status=1))
+        self.assertEqual(slow.stat().st_size, on_disk.stat().st_size)
+        # What the message says to do.
+        shutil.copy(slow, on_disk)
+        b.slow = on_disk
+        b.start()
+        self.check_blocks(b)
+        self.assertEqual(b.stop(), 0)
+
     def test_a_store_without_one_does_not_get_one(self):
         b = self.brick(size="8M")
         other = self.brick("other", size="8M", slow_size="8M")

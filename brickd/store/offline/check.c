@@ -192,6 +192,11 @@ static int check_slow_tier(struct look *k)
 			    BRICK_FINDING_FATAL, -1);
 		return 0;
 	}
+	if (brick_slow_keeps_less(k->c->slow, k->m))
+		report_page(k, "slow-volatile",
+			    "the slow tier is in memory, and the store is not: "
+			    "a loss of power would take the blocks in it",
+			    BRICK_FINDING_FATAL, -1);
 	ret = brick_slow_look(k->c->slow, &k->sb, &sense);
 	if (ret || sense == BRICK_SLOW_WHOLE)
 		return ret;

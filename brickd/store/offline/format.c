@@ -52,7 +52,9 @@ static int check_target(const struct brick_media *m,
 	int ret;
 
 	if (f->slow) {
-		ret = check_slow_size(f, n_slow, err, err_len);
+		ret = brick_slow_keeps(f->slow, m, err, err_len);
+		if (!ret)
+			ret = check_slow_size(f, n_slow, err, err_len);
 		if (ret)
 			return ret;
 	}

@@ -207,7 +207,7 @@ static int settle_growth(struct brick_media *m, const struct brick_grow *g,
 }
 
 /* The slow tier as large as it is to be. */
-static int take_slow(const struct brick_super *old, const char *path,
+static int take_slow(const struct brick_super *old, const struct brick_media *m,
 		     struct brick_grow *g, uint64_t *zero_from, char *err,
 		     size_t err_len)
 {
@@ -223,10 +223,13 @@ static int take_slow(const struct brick_super *old, const char *path,
 	if (!old->n_slow) {
 		brick_media_say(
 			err, err_len,
-			"%s: has no slow tier; only format gives it one", path);
+			"%s: has no slow tier; only format gives it one",
+			m->path);
 		return -EOPNOTSUPP;
 	}
-	ret = brick_slow_check(g->slow, old, &damaged, err, err_len);
+	ret = brick_slow_keeps(g->slow, m, err, err_len);
+	if (!ret)
+		ret = brick_slow_check(g->slow, old, &damaged, err, err_len);
 	/* First: the header that counts must not be the one that is torn. */
 	if (!ret)
 		ret = brick_slow_repair(g->slow, old);
@@ -272,8 +275,7 @@ int brick_store_grow(struct brick_media *m, struct brick_grow *g, char *err,
 	if (!ret)
 		ret = brick_super_read(m, &old, &damaged, err, err_len);
 	if (!ret)
-		ret = take_slow(&old, m->path, g, &slow_zero_from, err,
-				err_len);
+		ret = take_slow(&old, m, g, &slow_zero_from, err, err_len);
 	if (ret)
 		return ret;
 	g->n_before = old.n;

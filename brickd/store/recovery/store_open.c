@@ -20,6 +20,8 @@
 static int check_slow(const struct brick_store *s, bool *damaged, char *err,
 		      size_t err_len)
 {
+	int ret;
+
 	*damaged = false;
 	if (s->sb.n_slow && !s->slow) {
 		brick_media_say(err, err_len,
@@ -35,9 +37,10 @@ static int check_slow(const struct brick_store *s, bool *damaged, char *err,
 				s->m->path, s->slow->path);
 		return -EINVAL;
 	}
-	return s->slow ? brick_slow_check(s->slow, &s->sb, damaged, err,
-					  err_len)
-		       : 0;
+	if (!s->slow)
+		return 0;
+	ret = brick_slow_check(s->slow, &s->sb, damaged, err, err_len);
+	return ret ? ret : brick_slow_keeps(s->slow, s->m, err, err_len);
 }
 
 /* What one of two copies was found to be. */

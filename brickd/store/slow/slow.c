@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "brickd/media/media.h"
 #include "brickd/media/media_say.h"
 #include "brickd/store/format/crc32c.h"
 #include "brickd/store/format/super.h"
@@ -204,6 +205,27 @@ static int refuse_slow(const struct brick_slow *slow,
 				(unsigned long long)brick_slow_room(slow));
 		return -EINVAL;
 	}
+}
+
+bool brick_slow_keeps_less(const struct brick_slow *slow,
+			   const struct brick_media *m)
+{
+	return slow->is_volatile && !m->is_volatile;
+}
+
+int brick_slow_keeps(const struct brick_slow *slow, const struct brick_media *m,
+		     char *err, size_t err_len)
+{
+	if (!brick_slow_keeps_less(slow, m))
+		return 0;
+	brick_media_say(err, err_len,
+			"%s: is in memory, and the store %s is not: a loss of "
+			"power would take the blocks that are moved there, "
+			"and what was flushed of them; name a file or a block "
+			"device on a disk; a slow tier that holds blocks "
+			"already is copied there, with brickd stopped",
+			slow->path, m->path);
+	return -ENOTSUP;
 }
 
 int brick_slow_check(struct brick_slow *slow, const struct brick_super *sb,

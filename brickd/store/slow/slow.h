@@ -20,6 +20,7 @@
 #include "brickd/media/made.h"
 #include "kfb_wire.h"
 
+struct brick_media;
 struct brick_slow;
 struct brick_super;
 
@@ -167,6 +168,24 @@ int brick_slow_look(struct brick_slow *slow, const struct brick_super *sb,
  */
 int brick_slow_check(struct brick_slow *slow, const struct brick_super *sb,
 		     bool *damaged, char *err, size_t err_len);
+
+/**
+ * brick_slow_keeps - does it keep what it is given as long as the store does?
+ * @slow: open
+ * @m: the store's medium
+ * @err: message on failure
+ * @err_len: its size, bytes
+ *
+ * FLUSH promises for blocks what the medium can keep, and they are moved.
+ *
+ * Context: any.
+ * Return: 0 or -ENOTSUP: it is in memory, and the medium is not.
+ */
+int brick_slow_keeps(const struct brick_slow *slow, const struct brick_media *m,
+		     char *err, size_t err_len);
+/* Would brick_slow_keeps() refuse it? */
+bool brick_slow_keeps_less(const struct brick_slow *slow,
+			   const struct brick_media *m);
 
 /**
  * brick_slow_repair - write the header that is damaged, durably

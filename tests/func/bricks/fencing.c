@@ -4,9 +4,9 @@
  * folder HOLD has a file of that name, a thread waits, and says so: "write" before the
  * file of fences or reservations is written, "fences" or "reservations" before that
  * one is, "written" behind it, "reg" before a registration is made, "dereg" before it
- * is closed. With a file "fail" those files
- * cannot be written once brickd has started; with "fail-late" they are, and nobody
- * knows whether durably.
+ * is closed. With a file "fail" those files cannot be written once brickd has started;
+ * with "fail-late" they are, and nobody knows whether durably. With a file "keep" the
+ * next registration does not close, and the file is gone.
  */
 #include <errno.h>
 #include <stdbool.h>
@@ -32,8 +32,8 @@ int __real_brick_fabric_reg(const struct brick_fabric *fabric,
 int __wrap_brick_fabric_reg(const struct brick_fabric *fabric,
 			    struct fid_domain *domain, void *base, size_t len,
 			    bool write, struct brick_region *out);
-void __real_brick_fabric_dereg(struct brick_region *region, const char *who);
-void __wrap_brick_fabric_dereg(struct brick_region *region, const char *who);
+int __real_brick_fabric_dereg(struct brick_region *region, const char *who);
+int __wrap_brick_fabric_dereg(struct brick_region *region, const char *who);
 
 static bool is_wanted(const char *what)
 {
@@ -88,8 +88,16 @@ int __wrap_brick_fabric_reg(const struct brick_fabric *fabric,
 	return __real_brick_fabric_reg(fabric, domain, base, len, write, out);
 }
 
-void __wrap_brick_fabric_dereg(struct brick_region *region, const char *who)
+int __wrap_brick_fabric_dereg(struct brick_region *region, const char *who)
 {
+	char path[PATH_LEN];
+
 	hold("dereg");
-	__real_brick_fabric_dereg(region, who);
+	if (is_wanted("keep")) {
+		snprintf(path, sizeof(path), "%s/keep", getenv("HOLD"));
+		if (!unlink(path))
+			fprintf(stderr, "kept\n");
+		return -EIO;
+	}
+	return __real_brick_fabric_dereg(region, who);
 }

@@ -16,8 +16,8 @@ int __real_brick_fabric_listen(struct brick_fabric *f, char *err,
 			       size_t err_len);
 int __wrap_brick_fabric_listen(struct brick_fabric *f, char *err,
 			       size_t err_len);
-void __real_brick_fabric_dereg(struct brick_region *region, const char *who);
-void __wrap_brick_fabric_dereg(struct brick_region *region, const char *who);
+int __real_brick_fabric_dereg(struct brick_region *region, const char *who);
+int __wrap_brick_fabric_dereg(struct brick_region *region, const char *who);
 
 int __wrap_brick_fabric_listen(struct brick_fabric *f, char *err,
 			       size_t err_len)
@@ -26,11 +26,11 @@ int __wrap_brick_fabric_listen(struct brick_fabric *f, char *err,
 	return __real_brick_fabric_listen(f, err, err_len);
 }
 
-void __wrap_brick_fabric_dereg(struct brick_region *region, const char *who)
+int __wrap_brick_fabric_dereg(struct brick_region *region, const char *who)
 {
 	const char *file = getenv("SLOW_DEVICE");
 
 	while (file && !access(file, F_OK))
 		nanosleep(&(struct timespec){ .tv_nsec = PAUSE_NS }, NULL);
-	__real_brick_fabric_dereg(region, who);
+	return __real_brick_fabric_dereg(region, who);
 }

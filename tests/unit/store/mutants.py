@@ -292,6 +292,19 @@ MUTANTS = {
         "forgetting", "media_file.c", "return fdatasync(m->fd) ? -errno : 0;",
         "while (fdatasync(m->fd))\n\t\tif (errno != EINTR)\n\t\t\treturn -errno;\n\treturn 0;",
         "tests/unit/store/test-store-settle", folder="brickd/media"),
+    "durable-store-opens-a-slow-tier-in-memory": Mutant(
+        "forgetting", "recovery/store_open.c",
+        "return ret ? ret : brick_slow_keeps(s->slow, s->m, err, err_len);", "return ret;",
+        "slow"),
+    "durable-store-gets-a-slow-tier-in-memory": Mutant(
+        "forgetting", "offline/format.c", "ret = brick_slow_keeps(f->slow, m, err, err_len);",
+        "ret = 0;", "slow"),
+    "durable-store-grows-into-memory": Mutant(
+        "forgetting", "offline/grow.c", "ret = brick_slow_keeps(g->slow, m, err, err_len);",
+        "ret = 0;", "slow"),
+    "store-in-memory-has-a-durable-slow-tier-alone": Mutant(
+        "forgetting", "slow/slow.c", "return slow->is_volatile && !m->is_volatile;",
+        "return slow->is_volatile;", "slow"),
     "interrupted-slow-sync-tried-again": Mutant(
         "forgetting", "store/slow/slow_file.c", "return fdatasync(fd_of(slow)) ? -errno : 0;",
         "while (fdatasync(fd_of(slow)))\n\t\tif (errno != EINTR)\n\t\t\treturn -errno;\n"

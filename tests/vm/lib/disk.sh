@@ -181,7 +181,7 @@ disk_setup() { # disk_setup [SETTING...]: a brick on devdax, and the driver
 	make_key
 	configure_brick "$dax" "$BRICK_IP" "$@"
 	# shellcheck disable=SC2086 # two words, or none
-	brickd format "$dax" --force ${SLOW:+--slow $SLOW --slow-size 400M} ||
+	brickd format "$dax" --force ${SLOW:+--slow $SLOW} ||
 		bail "devdax is formatted"
 	serve_brick || bail "brickd serves it: $(tail -3 $BRICK_LOG)"
 	modprobe kfbrick || bail "the driver loads"

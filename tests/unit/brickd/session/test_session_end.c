@@ -116,6 +116,8 @@ static int begin(void **state)
 	TAILQ_INIT(&requests.ending);
 	TAILQ_INIT(&requests.reserving);
 	TAILQ_INIT(&requests.awaiting);
+	TAILQ_INIT(&requests.revoking);
+	TAILQ_INIT(&requests.unrevoked);
 	brick_range_locks_init(&requests.range_locks);
 	brick_leases_init(&sessions.leases, 60000);
 	brick_mappings_init(&sessions.mappings, 1, brick_session_is_ending);
@@ -429,6 +431,30 @@ static void one_more_than_may_overlap_is_to_be_tried_again(void **state)
 
 #define END_TEST(name) cmocka_unit_test_setup_teardown(name, begin, end)
 
+/* ---- keys that are still good ---- */
+
+static void
+an_unmap_waits_for_the_endpoints_of_a_key_that_is_still_good(void **state)
+{
+	struct brick_op *op = request(&other, KFB_OP_UNMAP);
+
+	(void)state;
+	op->owner = &other.s;
+	other.s.n_conns = 1;
+	TAILQ_INSERT_TAIL(&requests.unrevoked, op, revoke_link);
+	brick_unmaps_due(&requests);
+	assert_null(submitted);
+	assert_true(brick_unmaps_next_ms(&requests) == KFB_TIME_NEVER);
+	/* At once, whatever it was that took the last of them. */
+	other.s.n_conns = 0;
+	assert_int_equal(brick_unmaps_next_ms(&requests), 0);
+	brick_unmaps_due(&requests);
+	assert_ptr_equal(submitted, &op->work);
+	assert_true(TAILQ_EMPTY(&requests.unrevoked));
+	assert_int_equal(n_answers, 0);
+	free(op);
+}
+
 /* ---- fences ---- */
 
 static void forgotten(struct brick_op *op)
@@ -558,6 +584,8 @@ int main(void)
 		END_TEST(
 			the_last_request_finishes_while_others_are_to_be_cancelled),
 		END_TEST(one_more_than_may_overlap_is_to_be_tried_again),
+		END_TEST(
+			an_unmap_waits_for_the_endpoints_of_a_key_that_is_still_good),
 		END_TEST(a_fence_waits_for_all_sessions_that_were_to_end),
 		END_TEST(a_session_that_ends_waits_for_no_other_one),
 		END_TEST(a_session_ends_before_it_would_wait_for_another_one),

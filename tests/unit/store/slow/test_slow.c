@@ -314,6 +314,55 @@ static void only_its_own_slow_tier_makes_a_store_grow(void **state)
 	assert_int_equal(grow(FAST, SLOW_ROOM, false), -EOPNOTSUPP);
 }
 
+/* ---- in memory ---- */
+
+static void of_a_store_that_is_durable_it_is_durable_too(void **state)
+{
+	struct brick_store_format f = {
+		.uuid = { 2 },
+		.force = true,
+		.slow = &fake->slow,
+	};
+
+	(void)state;
+	fixture_snapshot(&fx);
+	fake->slow.is_volatile = true;
+	assert_int_equal(open_tiers(), -ENOTSUP);
+	assert_non_null(strstr(fx.err, "fake: is in memory"));
+	fixture_assert_unchanged(&fx);
+	assert_int_equal(grow(FAST, SLOW_ROOM, false), -ENOTSUP);
+	fixture_assert_unchanged(&fx);
+	assert_int_equal(brick_store_format(fx.m, &f, fx.err, sizeof(fx.err)),
+			 -ENOTSUP);
+	assert_non_null(strstr(fx.err, "fake: is in memory"));
+	fixture_assert_unchanged(&fx);
+	fake->slow.size = brick_slow_data(SLOW);
+	expect(&fake->slow, "slow-volatile", BRICK_FINDING_FATAL);
+	/* Named so, it is copied to a disk, and is what it was. */
+	fake->slow.is_volatile = false;
+	assert_int_equal(open_tiers(), 0);
+	fixture_close(&fx, true);
+}
+
+static void of_a_store_in_memory_it_may_be_in_memory(void **state)
+{
+	struct brick_store_format f = {
+		.uuid = { 2 },
+		.force = true,
+		.slow = &fake->slow,
+	};
+
+	(void)state;
+	fake->slow.is_volatile = true;
+	fx.m->is_volatile = true;
+	expect_nothing();
+	assert_int_equal(grow(FAST, SLOW_ROOM, false), 0);
+	assert_int_equal(brick_store_format(fx.m, &f, fx.err, sizeof(fx.err)),
+			 0);
+	assert_int_equal(open_tiers(), 0);
+	fixture_close(&fx, true);
+}
+
 #define CASE(fn) cmocka_unit_test_setup_teardown(fn, set_up, tear_down)
 
 int main(void)
@@ -328,6 +377,8 @@ int main(void)
 		CASE(both_tables_go_behind_the_data_and_move_again),
 		CASE(no_room_for_records_is_said_and_changes_nothing),
 		CASE(only_its_own_slow_tier_makes_a_store_grow),
+		CASE(of_a_store_that_is_durable_it_is_durable_too),
+		CASE(of_a_store_in_memory_it_may_be_in_memory),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

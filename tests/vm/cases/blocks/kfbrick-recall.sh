@@ -4,13 +4,14 @@
 # when they are needed, and mappings go back when the brick asks for them.
 # NEEDS: rdma nvdimm
 # KO: kfabric_core kfabric_verbs kfbrick
+# MODULES: brd
 # BIN: brickd brickctl
 # GROUP: kfbrick
 # NVDIMM: 160M persist=mem-ctrl
 # MEM: 2G
 # TIMEOUT: 900
 
-SLOW=/tmp/slow
+SLOW=/dev/ram0
 BLOCKS=96 # the memory has fewer slots
 
 info() { # info NAME: a number of the brick's
@@ -26,6 +27,7 @@ gave() { # gave N: so many mappings at least
 	[ "$(cached given)" -ge "$1" ]
 }
 
+modprobe brd rd_nr=1 rd_size=$((400 << 10)) || bail "there is a slow device"
 disk_setup "slow = $SLOW"
 slots=$(info slots_total)
 diag "$slots slots of memory"

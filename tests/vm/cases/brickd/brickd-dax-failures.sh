@@ -15,15 +15,16 @@ export VIA=tcp
 MIB=1048576
 BLOCK=$((2 * MIB))
 DATA=$BLOCK # where slot 0 is in a store of this size
+SLOW=/mnt/slow # it keeps what it is given, as the stores do
 
 serve() { # serve STORE: with a slow tier
 	_store=$1
 	{
-		printf '[brick]\nstore = %s\nslow = %s\n' "$_store" "$1.slow"
+		printf '[brick]\nstore = %s\nslow = %s\n' "$_store" $SLOW
 		printf 'listen = tcp://127.0.0.1\nadmin = /tmp/admin\n'
 		printf '[client a]\nkey-file = /tmp/brick.key\n'
 		echo 'grant = 0x0+1T rw'
-	} | sed "s|^slow = /dev/.*|slow = /tmp/slow|" >/tmp/brick.conf
+	} >/tmp/brick.conf
 	brick_run --config /tmp/brick.conf
 }
 
@@ -100,7 +101,7 @@ fill_fs() { # until nothing more goes in
 
 check "a file system with dax is made" make_fs || exit
 check "a store on it" brickd format /mnt/store --size 18M --allow-fragmented \
-	--slow /mnt/store.slow --slow-size 10M
+	--slow $SLOW --slow-size 10M
 check "brickd serves it" serve /mnt/store
 check "it is fsdax" brick_log_has 'is fsdax'
 check "blocks are written, one is demoted" fill_bricks
@@ -137,8 +138,9 @@ early_kill() {
 
 check "a devdax device is made" dax_setup || exit
 check "processes hear early of poisoned memory" early_kill
-check "a store on it" brickd format /dev/dax0.0 --force --slow /tmp/slow \
-	--slow-size 10M
+check_fails "its slow tier cannot be in memory" brickd format /dev/dax0.0 \
+	--force --slow /tmp/slow --slow-size 10M
+check "a store on it" brickd format /dev/dax0.0 --force --slow $SLOW
 check "brickd serves it" serve /dev/dax0.0
 check "blocks are written, one is demoted" fill_bricks
 check "the first block's slot is poisoned" poisoned $DATA
