@@ -42,7 +42,7 @@ struct brick_bytes {
 /**
  * struct brick_media_past - a file as it was found
  * @fs_id: of the file system as it is mounted, 0: unknown (media_fsid.h)
- * @was_cached: something of it was in memory
+ * @was_cached: as brick_media_was_cached() says; false where it is made
  * @is_unknown: something is, and nobody can tell whether the file has it, too
  */
 struct brick_media_past {
@@ -192,6 +192,28 @@ bool brick_media_is_made_at_start(const char *path);
  */
 int brick_media_extend(struct brick_media *m, uint64_t size, char *err,
 		       size_t err_len);
+
+/**
+ * brick_media_was_cached - is a file in memory as whoever served it has left it?
+ * @fd: open
+ * @mark: its absolute path, without links
+ *
+ * If nothing is, that is remembered for those who come later: they find what this
+ * one reads. See brick_mark_set_cold().
+ *
+ * Context: before anything of it is read; may block.
+ * Return: false: it is not, or was not when one of us opened it before.
+ */
+bool brick_media_was_cached(int fd, const char *mark);
+
+/**
+ * brick_media_leave_cold - leave a file out of memory that was found so
+ * @fd: open
+ * @mark: as for brick_media_was_cached(), which has returned false
+ *
+ * Context: when it is not mapped any more; may block.
+ */
+void brick_media_leave_cold(int fd, const char *mark);
 
 /**
  * brick_media_trust_environment - let libpmem2's test variables have effect

@@ -42,7 +42,7 @@ struct brick_media_file {
  * brick_media_settle - write and drop what is in memory of a file
  * @f: open, locked, not mapped; no file in memory (tmpfs)
  * @size: its bytes
- * @mark: for brick_mark_set(), or NULL
+ * @mark: for brick_mark_set()
  * @past: filled
  *
  * An error of writing is not this open's: it is remembered by the mark.

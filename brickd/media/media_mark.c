@@ -21,6 +21,8 @@ enum place {
 	PLACES,
 };
 
+static const char failed[] = "failed", cold[] = "cold";
+
 /* The first one, where systemd names several. */
 static int runtime_dir(char dir[PATH_MAX])
 {
@@ -33,21 +35,25 @@ static int runtime_dir(char dir[PATH_MAX])
 	return n < PATH_MAX ? 0 : -ENAMETOOLONG;
 }
 
-/* Runtime: a name that says whose it is: the store's path with ! for each /. */
-static int path_of(enum place place, const char *store, char path[PATH_MAX])
+/*
+ * By what it says, failed or cold. Runtime: a name that says whose it is: the
+ * store's path with ! for each /.
+ */
+static int path_of(enum place place, const char *what, const char *store,
+		   char path[PATH_MAX])
 {
 	char dir[PATH_MAX];
 	size_t at;
 	int n;
 
 	if (place == BESIDE) {
-		n = snprintf(path, PATH_MAX, "%s.failed", store);
+		n = snprintf(path, PATH_MAX, "%s.%s", store, what);
 		return n < PATH_MAX ? 0 : -ENAMETOOLONG;
 	}
 	if (runtime_dir(dir))
 		return -ENAMETOOLONG;
 	at = strlen(dir);
-	n = snprintf(path, PATH_MAX, "%s/failed%s", dir, store);
+	n = snprintf(path, PATH_MAX, "%s/%s%s", dir, what, store);
 	if (n >= PATH_MAX)
 		return -ENAMETOOLONG;
 	while (path[++at])
@@ -56,7 +62,7 @@ static int path_of(enum place place, const char *store, char path[PATH_MAX])
 	return 0;
 }
 
-int brick_mark_set(const char *store, const char *why)
+static int set_mark(const char *what, const char *store, const char *why)
 {
 	char path[PATH_MAX], dir[PATH_MAX];
 	int ret = -EIO, fd;
@@ -64,7 +70,7 @@ int brick_mark_set(const char *store, const char *why)
 	if (!runtime_dir(dir))
 		(void)mkdir(dir, DIR_MODE);
 	for (int place = RUNTIME; ret && place < PLACES; place++) {
-		ret = path_of(place, store, path);
+		ret = path_of(place, what, store, path);
 		if (ret)
 			continue;
 		fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC,
@@ -80,24 +86,55 @@ int brick_mark_set(const char *store, const char *why)
 	return ret;
 }
 
-bool brick_mark_is_set(const char *store)
+static bool has_mark(const char *what, const char *store)
 {
 	char path[PATH_MAX];
-	bool is_set = false;
+	bool is_there = false;
 	struct stat st;
 
 	for (int place = RUNTIME; place < PLACES; place++)
-		is_set |= !path_of(place, store, path) && !lstat(path, &st);
-	return is_set;
+		is_there |=
+			!path_of(place, what, store, path) && !lstat(path, &st);
+	return is_there;
+}
+
+static void clear_mark(const char *what, const char *store)
+{
+	char path[PATH_MAX];
+
+	for (int place = RUNTIME; place < PLACES; place++)
+		if (!path_of(place, what, store, path))
+			(void)unlink(path);
+}
+
+int brick_mark_set(const char *store, const char *why)
+{
+	return set_mark(failed, store, why);
+}
+
+bool brick_mark_is_set(const char *store)
+{
+	return has_mark(failed, store);
 }
 
 void brick_mark_clear(const char *store)
 {
-	char path[PATH_MAX];
+	clear_mark(failed, store);
+}
 
-	for (int place = RUNTIME; place < PLACES; place++)
-		if (!path_of(place, store, path))
-			(void)unlink(path);
+int brick_mark_set_cold(const char *store)
+{
+	return set_mark(cold, store, "nothing of it was in memory");
+}
+
+bool brick_mark_is_cold(const char *store)
+{
+	return has_mark(cold, store);
+}
+
+void brick_mark_clear_cold(const char *store)
+{
+	clear_mark(cold, store);
 }
 
 /* It holds the uuids of the stores that have told of the loss. */

@@ -38,6 +38,23 @@ bool brick_mark_is_set(const char *store);
 void brick_mark_clear(const char *store);
 
 /**
+ * brick_mark_set_cold - remember that a store's file was found out of memory
+ * @store: as for brick_mark_set()
+ *
+ * Another mark, of whoever is about to read the file: if he is killed he leaves
+ * pages of it in memory, which are no sign that it is the same mount.
+ *
+ * Return: 0, or -errno: it could be written nowhere.
+ */
+int brick_mark_set_cold(const char *store);
+
+/* Was it, since the last start? */
+bool brick_mark_is_cold(const char *store);
+
+/* A start has drawn its conclusion, or nothing of it is in memory again. */
+void brick_mark_clear_cold(const char *store);
+
+/**
  * brick_mark_loss - remember that a file system has lost a write
  * @fs_id: as brick_media_fsid() has it, 0: nobody knows it
  *

@@ -8,6 +8,10 @@
  * is heard, and all pages are dropped. What cannot be dropped, because somebody
  * else has it mapped, is compared with the medium.
  *
+ * That something is in memory may have to prove that it is the same mount
+ * (past.c). So whoever of us is about to read a file of which nothing is leaves a
+ * mark first, and takes it away when nothing is again.
+ *
  * Context: before the file is mapped; it is locked, so nobody writes.
  */
 #include <errno.h>
@@ -17,6 +21,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "brickd/media/media_fsid.h"
@@ -32,7 +37,7 @@
 struct resident {
 	int fd;
 	int direct; /* past the page cache; -1: cannot be */
-	uint8_t *cached; /* PIECE_BYTES each; NULL: only count */
+	uint8_t *cached; /* PIECE_BYTES each; NULL: is there any? */
 	uint8_t *written;
 	uint64_t n; /* pages */
 	bool differ;
@@ -91,7 +96,7 @@ static int look_at_cache(struct resident *r, uint64_t size)
 	int ret = 0;
 
 	size -= size % PAGE;
-	for (off = 0; !ret && off < size; off += len) {
+	for (off = 0; !ret && off < size && (r->cached || !r->n); off += len) {
 		len = size - off < WINDOW_BYTES ? size - off : WINDOW_BYTES;
 		brick_progress("looking at what is in memory", off, size);
 		ret = look_at_window(r, off, len);
@@ -132,9 +137,7 @@ static int drop_cached(const struct brick_media_file *f, uint64_t size,
 	past->is_unknown = ret || left.unknown;
 	if (ret || !left.differ)
 		return ret == -ENOMEM ? ret : 0;
-	if (mark)
-		(void)brick_mark_set(mark, "it was in memory and not in the "
-					   "file");
+	(void)brick_mark_set(mark, "it was in memory and not in the file");
 	brick_media_say(f->err, f->err_len,
 			"%s: what is in memory is not what the file has, after "
 			"a write that failed, and somebody keeps it in memory; "
@@ -144,17 +147,43 @@ static int drop_cached(const struct brick_media_file *f, uint64_t size,
 	return -EIO;
 }
 
+/* Return: 1, 0 or -errno. */
+static int is_cached(int fd)
+{
+	struct resident now = { .fd = fd };
+	struct stat st;
+	int ret = fstat(fd, &st) ? -errno : 0;
+
+	if (!ret)
+		ret = look_at_cache(&now, (uint64_t)st.st_size);
+	return ret ? ret : now.n != 0;
+}
+
+bool brick_media_was_cached(int fd, const char *mark)
+{
+	bool is_there = is_cached(fd) > 0;
+
+	if (!is_there)
+		(void)brick_mark_set_cold(mark);
+	return is_there && !brick_mark_is_cold(mark);
+}
+
+void brick_media_leave_cold(int fd, const char *mark)
+{
+	(void)posix_fadvise(fd, 0, 0, POSIX_FADV_DONTNEED);
+	if (brick_mark_is_cold(mark) && is_cached(fd) == 0)
+		brick_mark_clear_cold(mark);
+}
+
 int brick_media_settle(const struct brick_media_file *f, uint64_t size,
 		       const char *mark, struct brick_media_past *past)
 {
-	struct resident before = { .fd = f->fd };
-
-	past->was_cached = !look_at_cache(&before, size) && before.n;
 	past->fs_id = brick_media_fsid(f->fd);
 	if (f->made != BRICK_MADE_NOTHING)
 		return 0;
+	past->was_cached = brick_media_was_cached(f->fd, mark);
 	/* Whoever asks next is told nothing: so it is written down now. */
-	if (fdatasync(f->fd) && mark)
+	if (fdatasync(f->fd))
 		(void)brick_mark_set(
 			mark, "what an earlier process had written could "
 			      "not be made durable");

@@ -5,10 +5,12 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <libpmem2.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "brickd/media/media.h"
 #include "brickd/media/media_say.h"
 #include "brickd/store/format/super.h"
 
@@ -66,6 +68,24 @@ static int look_at_super(const char *path, int fd, const uint8_t *expect_uuid,
 	return ret;
 }
 
+/* What it reads must not look like what a brickd has left. */
+static int look_at_file(const char *path, int fd, const uint8_t *expect_uuid,
+			char *err, size_t err_len)
+{
+	char *mark = realpath(path, NULL);
+	bool was_cached;
+	int ret;
+
+	if (!mark)
+		return -errno;
+	was_cached = brick_media_was_cached(fd, mark);
+	ret = look_at_super(path, fd, expect_uuid, err, err_len);
+	if (!was_cached)
+		brick_media_leave_cold(fd, mark);
+	free(mark);
+	return ret;
+}
+
 int brick_store_look(const char *path, const uint8_t *expect_uuid, char *err,
 		     size_t err_len)
 {
@@ -95,7 +115,9 @@ int brick_store_look(const char *path, const uint8_t *expect_uuid, char *err,
 				"%s: is empty; brickd format makes a store",
 				path);
 	}
-	if (!ret)
+	if (!ret && S_ISREG(st.st_mode))
+		ret = look_at_file(path, fd, expect_uuid, err, err_len);
+	else if (!ret)
 		ret = look_at_super(path, fd, expect_uuid, err, err_len);
 	(void)close(fd);
 	return ret;

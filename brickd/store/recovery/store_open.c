@@ -134,6 +134,7 @@ static int take_hold(struct brick_store *s, const struct brick_store_open *o)
 	if (!ret && s->m->mark) {
 		brick_mark_loss_told(s->m->past.fs_id, s->sb.uuid);
 		brick_mark_clear(s->m->mark);
+		brick_mark_clear_cold(s->m->mark);
 	}
 	s->is_open = !ret;
 	return ret;

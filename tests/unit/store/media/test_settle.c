@@ -16,6 +16,7 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/vfs.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <cmocka.h>
@@ -23,6 +24,7 @@
 #include "brickd/media/media.h"
 #include "brickd/media/media_fsid.h"
 #include "brickd/media/media_mark.h"
+#include "brickd/store/offline/look.h"
 #include "brickd/store/slow/slow.h"
 #include "kfb_wire.h"
 
@@ -189,22 +191,30 @@ static void what_was_dirty_is_written_and_nothing_stays(void **state)
 	brick_media_close(m);
 }
 
-/* Takes it out of memory and opens it twice: was it there neither time? */
+/* As another mount of its file system finds it. */
+static void take_out_of_memory(const struct place *p)
+{
+	int fd = open(p->file, O_RDONLY | O_CLOEXEC);
+
+	assert_int_equal(__real_fdatasync(fd), 0);
+	assert_int_equal(posix_fadvise(fd, 0, 0, POSIX_FADV_DONTNEED), 0);
+	(void)close(fd);
+}
+
+/* Opens it twice: was it there neither time, and is there no mark left? */
 static bool is_left_out_of_memory(const struct place *p)
 {
 	struct brick_media *m;
 	bool was_there = false;
-	int fd;
 
-	fd = open(p->file, O_RDONLY | O_CLOEXEC);
-	assert_int_equal(__real_fdatasync(fd), 0);
-	assert_int_equal(posix_fadvise(fd, 0, 0, POSIX_FADV_DONTNEED), 0);
-	(void)close(fd);
+	take_out_of_memory(p);
 	for (int i = 0; i < 2; i++) {
 		m = open_file(p);
 		was_there |= m->past.was_cached;
 		assert_int_equal(m->base[0], 0x5a);
+		assert_true(was_there || brick_mark_is_cold(p->file));
 		brick_media_close(m);
+		was_there |= brick_mark_is_cold(p->file);
 	}
 	return !was_there;
 }
@@ -221,6 +231,95 @@ static void a_file_that_was_not_in_memory_is_left_so(void **state)
 	if (!is_on_disk(p))
 		skip();
 	while (tries && !is_left_out_of_memory(p))
+		tries--;
+	assert_int_not_equal(tries, 0);
+}
+
+/* By a process that is killed with it open. Return: had it been in memory? */
+static bool read_and_be_killed(const struct place *p)
+{
+	struct brick_media *m;
+	pid_t pid = fork();
+	int status;
+
+	if (!pid) {
+		m = open_with(p, NULL);
+		_exit(!m || m->base[0] != 0x5a ? 2 : m->past.was_cached);
+	}
+	assert_int_equal(waitpid(pid, &status, 0), pid);
+	assert_true(WIFEXITED(status) && WEXITSTATUS(status) < 2);
+	return WEXITSTATUS(status);
+}
+
+static bool is_in_memory(const struct place *p)
+{
+	int fd = open(p->file, O_RDONLY | O_CLOEXEC);
+	struct brick_media m = { .base = mmap(NULL, SIZE, PROT_READ, MAP_SHARED,
+					      fd, 0) };
+	bool is_there;
+
+	assert_true(m.base != MAP_FAILED);
+	is_there = n_resident(&m);
+	(void)munmap(m.base, SIZE);
+	(void)close(fd);
+	return is_there;
+}
+
+/* A grow, a check or a start that is killed leaves pages: they prove nothing. */
+static void who_reads_it_and_is_killed_leaves_no_proof(void **state)
+{
+	struct place *p = *state;
+	struct brick_media *m;
+	int tries = 20;
+
+	if (!is_on_disk(p))
+		skip();
+	do
+		take_out_of_memory(p);
+	while (read_and_be_killed(p) && --tries);
+	assert_int_not_equal(tries, 0);
+	assert_true(is_in_memory(p));
+	assert_false(read_and_be_killed(p));
+	assert_true(brick_mark_is_cold(p->file));
+	m = open_file(p);
+	assert_false(m->past.was_cached);
+	/* Here a start has told of it: from now on what is there is its own. */
+	brick_mark_clear_cold(p->file);
+	assert_int_equal(m->base[0], 0x5a);
+	m->past.was_cached = true;
+	brick_media_close(m);
+	assert_true(read_and_be_killed(p));
+	assert_false(brick_mark_is_cold(p->file));
+}
+
+/* By who finds it out of memory. Return: is it so afterwards, without a mark? */
+static bool is_looked_at_in_passing(const struct place *p)
+{
+	struct brick_media *m;
+	bool was_there;
+
+	take_out_of_memory(p);
+	if (is_in_memory(p))
+		return false;
+	assert_int_equal(brick_store_look(p->file, NULL, err, sizeof(err)),
+			 -ENOENT);
+	if (is_in_memory(p))
+		assert_true(brick_mark_is_cold(p->file));
+	m = open_file(p);
+	was_there = m->past.was_cached;
+	brick_media_close(m);
+	return !was_there && !brick_mark_is_cold(p->file);
+}
+
+/* brickd --check-config, before the start that has to find out. */
+static void who_looks_at_it_leaves_no_proof(void **state)
+{
+	struct place *p = *state;
+	int tries = 20;
+
+	if (!is_on_disk(p))
+		skip();
+	while (tries && !is_looked_at_in_passing(p))
 		tries--;
 	assert_int_not_equal(tries, 0);
 }
@@ -346,6 +445,8 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		CASE(what_was_dirty_is_written_and_nothing_stays),
 		CASE(a_file_that_was_not_in_memory_is_left_so),
+		CASE(who_reads_it_and_is_killed_leaves_no_proof),
+		CASE(who_looks_at_it_leaves_no_proof),
 		CASE(an_error_that_nobody_was_told_is_remembered),
 		CASE(a_sync_that_is_interrupted_is_not_tried_again),
 		CASE(pages_that_somebody_keeps_are_compared),

@@ -492,6 +492,22 @@ static void without_a_number_something_must_be_in_memory(void **state)
 		strstr(brick_store_recovery(sc->s)->epoch_why, "in memory"));
 }
 
+/* Until a start has told of it: it may be refused, or killed. */
+static void that_nothing_was_in_memory_is_known_until_a_start(void **state)
+{
+	struct scene *sc = *state;
+
+	kill_it(sc);
+	assert_int_equal(brick_mark_set_cold(sc->lm->m.mark), 0);
+	name_a_slow_tier_that_is_none(sc);
+	assert_true(brick_mark_is_cold(sc->lm->m.mark));
+	assert_false(brick_mark_is_set(sc->lm->m.mark));
+	open_store(sc, 1);
+	assert_false(brick_mark_is_cold(sc->lm->m.mark));
+	/* It is the same mount, by its number. */
+	assert_int_equal(epoch_of(sc), sc->epoch);
+}
+
 static void bytes_that_cannot_be_compared_are_refused_after_a_loss(void **state)
 {
 	struct scene *sc = *state;
@@ -692,6 +708,7 @@ int main(void)
 		CASE(another_mount_is_a_loss),
 		CASE(another_mount_after_a_clean_stop_is_none),
 		CASE(without_a_number_something_must_be_in_memory),
+		CASE(that_nothing_was_in_memory_is_known_until_a_start),
 		CASE(bytes_that_cannot_be_compared_are_refused_after_a_loss),
 		CASE(bytes_that_cannot_be_compared_are_not_repaired),
 		CASE(a_clean_stop_whose_sync_fails_is_not_called_one),
