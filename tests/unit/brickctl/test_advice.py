@@ -31,7 +31,7 @@ PROSE = set("""a also and as at beside by ends for from has in is it makes of on
 NO_COMMAND = {
     "brickctl": {"of", "or", "COMMAND"},
     "brickd": {"of", "running", "knows", "runs", "is", "first", "was", "in", "beside", "beneath", "itself",
-               "has", "over", "or", "stops", "for", "takes", "listens", "from", "with", "and",
+               "has", "over", "or", "stopped", "stops", "for", "takes", "listens", "from", "with", "and",
                "does", "settings", "here", "as", "that", "says", "needs"},
 }
 VALUES = {"VA+N": "0x0+1", "SIZE": "64M", "NAME": "a", "SECONDS": "1", "BYTES": "1",
