@@ -257,6 +257,15 @@ static void run_file_write(struct brick_work *work)
 		brick_ops_of(op->session)->reservations.path, op->reserve.text);
 }
 
+/* Does its session end, or is it about to, with all others of its client? */
+static bool is_too_late(const struct brick_op *op)
+{
+	const struct brick_client *client = op->session->client;
+
+	return brick_op_is_orphan(op) || client->removed ||
+	       brick_fences_has(&op->session->all->fences, client->name);
+}
+
 static enum kfb_status decide_action(struct brick_op *op)
 {
 	const struct kfb_reserve *want = &op->req.u.reserve;
@@ -264,7 +273,7 @@ static enum kfb_status decide_action(struct brick_op *op)
 		&brick_ops_of(op->session)->reservations;
 	enum kfb_status status;
 
-	if (brick_op_is_orphan(op))
+	if (is_too_late(op))
 		return KFB_ST_SHUTDOWN;
 	status = brick_op_check_range(op, &want->range, true);
 	if (!status)

@@ -92,6 +92,14 @@ BRICKD_MUTANTS = {
         "fences", "op.c", "\tTAILQ_INSERT_TAIL(&s->waiting, op, waiting_link);\n"
         "\tbrick_session_progress(s);\n",
         "\tTAILQ_INSERT_TAIL(&s->waiting, op, waiting_link);\n", SESSION_END, folder=OP),
+    "reserve-that-is-forgotten-has-none-decided": Mutant(
+        "fences", "op_reserve.c",
+        "\tbrick_op_finish(op, KFB_ST_SHUTDOWN);\n\treserve_next(ops);\n",
+        "\tbrick_op_finish(op, KFB_ST_SHUTDOWN);\n\t(void)ops;\n", SESSION_END, folder=OP),
+    "fenced-client-reserves": Mutant(
+        "fences", "op_reserve.c",
+        "client->removed ||\n\t       brick_fences_has(&op->session->all->fences, client->name);",
+        "client->removed;", SESSION_END, folder=OP),
     "fenced-client-gets-in": Mutant(
         "fences", "op_auth.c", "if (brick_fences_has(&s->all->fences, client->name)) {",
         "if (0) {", PLAIN + "fencing:Fencing.test_who_is_fenced_is_told_and_kept_out_until_it_is_admitted", folder=OP),

@@ -560,6 +560,12 @@ static void a_reserve_whose_session_ends_waits_for_no_mark(void **state)
 	strcpy(client.name, "client");
 	brick_op_reserve(op);
 	assert_ptr_equal(TAILQ_FIRST(&requests.reserving), op);
+	/* One behind it asks for a range that is none. */
+	assert_int_equal(kfb_credits_take(&stays.s.queues[0]->credits,
+					  KFB_OP_RESERVE),
+			 0);
+	brick_op_reserve(request(&stays, KFB_OP_RESERVE));
+	assert_int_equal(n_answers, 0);
 	begin_to_end();
 	serve_all();
 	assert_int_equal(ends.s.n_ops, 0);
@@ -567,6 +573,40 @@ static void a_reserve_whose_session_ends_waits_for_no_mark(void **state)
 	assert_true(TAILQ_EMPTY(&requests.reserving));
 	assert_int_equal(requests.reserve_marks, UINT64_MAX - 1);
 	assert_int_equal(stays.s.reserve_marks, 2);
+	assert_int_equal(n_answers, 1);
+}
+
+/*
+ * All sessions of a client end, one after the other. What the next one has asked for
+ * is decided when the first one has ended, and the client was fenced before.
+ */
+static void nothing_is_reserved_for_a_client_that_was_fenced(void **state)
+{
+	struct brick_op *first = request(&ends, KFB_OP_RESERVE);
+	struct brick_op *next = request(&stays, KFB_OP_RESERVE);
+
+	(void)state;
+	requests.reservations.path = "reservations";
+	requests.reserve_marks = UINT64_MAX;
+	first->reserve.mark = 1;
+	TAILQ_INSERT_TAIL(&sessions.list, &stays.s, link);
+	strcpy(client.name, "client");
+	brick_op_reserve(first);
+	/* The client has no grant: it would be told so. */
+	assert_int_equal(kfb_credits_take(&stays.s.queues[0]->credits,
+					  KFB_OP_RESERVE),
+			 0);
+	next->req.u.reserve.range.n_blocks = 1;
+	brick_op_reserve(next);
+	sessions.fences.n = 1;
+	sessions.fences.list[0] =
+		(struct brick_fence){ .name = "client", .is_kept_out = true };
+	begin_to_end();
+	serve_all();
+	assert_true(TAILQ_EMPTY(&requests.reserving));
+	assert_int_equal(n_answers, 1);
+	assert_int_equal(answer.status, KFB_ST_SHUTDOWN);
+	assert_false(requests.is_reserving);
 }
 
 int main(void)
@@ -590,6 +630,7 @@ int main(void)
 		END_TEST(a_session_that_ends_waits_for_no_other_one),
 		END_TEST(a_session_ends_before_it_would_wait_for_another_one),
 		END_TEST(a_reserve_whose_session_ends_waits_for_no_mark),
+		END_TEST(nothing_is_reserved_for_a_client_that_was_fenced),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
