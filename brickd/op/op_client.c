@@ -32,10 +32,11 @@ static enum kfb_status fill_client(struct brick_op *op, const char *name)
 	const struct brick_holdings *h =
 		client ? *brick_sessions_holdings(all, client) : NULL;
 
-	if (brick_fences_has(&all->fences, name))
-		r->flags |= KFB_CLIENT_FENCED;
-	else if (!client)
+	if (!client && !brick_fences_has(&all->fences, name))
 		return KFB_ST_NOT_FOUND;
+	/* Not while a restart might let it in. */
+	if (brick_fences_has_surely(&all->fences, name))
+		r->flags |= KFB_CLIENT_FENCED;
 	if (client && client->is_fencer)
 		r->flags |= KFB_CLIENT_FENCER;
 	r->name_len = (uint8_t)strlen(name);

@@ -98,8 +98,8 @@ static void fence_written(struct brick_op *op)
 	const char *name = op->req.u.fence.name;
 
 	TAILQ_REMOVE(&ops->fencing, op, fence_link);
-	fences_of(op)->is_unsure = op->error != 0;
 	if (op->error) {
+		brick_fences_failed(fences_of(op), name, keeps_out(op));
 		brick_log(LOG_ERR, op->session->who,
 			  "client %s is not %s: fences: %s: %s", name,
 			  keeps_out(op) ? "fenced" : "admitted",
@@ -131,9 +131,9 @@ static bool is_to_be_written(struct brick_op *op)
 {
 	const char *name = op->req.u.fence.name;
 	const struct brick_fences *f = fences_of(op);
-	/* Also of another client: a file is replaced as a whole. */
-	bool is_said =
-		!f->is_unsure && brick_fences_has(f, name) == keeps_out(op);
+	bool is_said = keeps_out(op)
+			       ? brick_fences_has_surely(f, name)
+			       : !brick_fences_has(f, name) && !f->is_unsure;
 	int rc = 0;
 
 	/* Its client may have been fenced since, or lost its role. */

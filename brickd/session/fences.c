@@ -40,6 +40,20 @@ bool brick_fences_has(const struct brick_fences *f, const char *name)
 	return is_at(f, at, name) && f->list[at].is_kept_out;
 }
 
+bool brick_fences_has_surely(const struct brick_fences *f, const char *name)
+{
+	return brick_fences_has(f, name) &&
+	       !f->list[place_of(f, name)].may_be_in;
+}
+
+void brick_fences_failed(struct brick_fences *f, const char *name,
+			 bool is_kept_out)
+{
+	f->is_unsure = true;
+	if (!is_kept_out && brick_fences_has(f, name))
+		f->list[place_of(f, name)].may_be_in = true;
+}
+
 uint32_t brick_fences_birth(const struct brick_fences *f,
 			    const struct brick_client *client, uint32_t birth)
 {
@@ -66,6 +80,9 @@ void brick_fences_set(struct brick_fences *f, const char *name,
 	uint32_t at = place_of(f, name);
 	struct brick_fence *fence = &f->list[at];
 
+	f->is_unsure = false;
+	for (uint32_t i = 0; i < f->n; i++)
+		f->list[i].may_be_in = false;
 	if (brick_fences_has(f, name) == is_kept_out)
 		return;
 	if (is_kept_out && !is_at(f, at, name)) {

@@ -31,11 +31,13 @@
  * @name: its name
  * @n_times: that it was, in a group; 0: in none
  * @is_kept_out: still
+ * @may_be_in: the file may let it in: an admission may have got there
  */
 struct brick_fence {
 	char name[KFB_NAME_MAX + 1];
 	uint32_t n_times;
 	bool is_kept_out;
+	bool may_be_in;
 };
 
 /*
@@ -43,7 +45,7 @@ struct brick_fence {
  * @path: of the file; NULL: nobody can be kept out
  * @lock_fd: of PATH.lock, locked while the file is this brickd's; -1
  * @writer: the thread that writes it
- * @is_unsure: it could not be written at last: what it says is not known
+ * @is_unsure: the last change could not be written: who may come in is not known
  * @n: clients
  * @list: sorted by their names
  */
@@ -74,6 +76,10 @@ void brick_fences_close(struct brick_fences *fences);
 
 /* Is a client of this name kept out? */
 bool brick_fences_has(const struct brick_fences *fences, const char *name);
+
+/* Is it, and does the file surely say so? */
+bool brick_fences_has_surely(const struct brick_fences *fences,
+			     const char *name);
 
 /**
  * brick_fences_birth - what a client is told for a block's birth
@@ -112,7 +118,7 @@ int brick_fences_text(const struct brick_fences *fences, const char *name,
 int brick_fences_write(const char *path, const char *text);
 
 /**
- * brick_fences_set - make the table say what the file says
+ * brick_fences_set - make the table say what the file says, which was written
  * @fences: the table
  * @name: whom the change is about; there is room for it
  * @is_kept_out: what is durable
@@ -120,5 +126,16 @@ int brick_fences_write(const char *path, const char *text);
  */
 void brick_fences_set(struct brick_fences *fences, const char *name,
 		      bool is_kept_out, bool in_group);
+
+/**
+ * brick_fences_failed - a change could not be written, or not for good
+ * @fences: the table, which stays as it is
+ * @name: whom the change is about
+ * @is_kept_out: what it was to be
+ *
+ * The file is the old one or the new one: what both say of others holds.
+ */
+void brick_fences_failed(struct brick_fences *fences, const char *name,
+			 bool is_kept_out);
 
 #endif

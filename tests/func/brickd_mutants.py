@@ -83,8 +83,20 @@ BRICKD_MUTANTS = {
         "fences", "op_fence.c", "if (op->error) {", "if (op->error == 1) {",
         FENCING + "test_what_cannot_be_written_down_is_no_fence", folder=OP),
     "fence-that-may-be-undone-is-not-written-again": Mutant(
-        "fences", "op_fence.c", "!f->is_unsure && ", "",
+        "fences", "op_fence.c", "? brick_fences_has_surely(f, name)", "? brick_fences_has(f, name)",
         FENCING + "test_what_is_not_known_of_the_file_is_written_again", folder=OP),
+    "admission-that-may-be-undone-is-not-written-again": Mutant(
+        "fences", "op_fence.c", " && !f->is_unsure;", ";",
+        FENCING + "test_what_is_not_known_of_the_file_is_written_again", folder=OP),
+    "client-is-said-to-be-fenced-that-may-come-in": Mutant(
+        "fences", "op_client.c", "if (brick_fences_has_surely(&all->fences, name))",
+        "if (brick_fences_has(&all->fences, name))",
+        FENCING + "test_what_is_not_known_of_the_file_is_written_again", folder=OP),
+    "doubt-of-one-client-is-doubt-of-all": Mutant(
+        "fences", "fences.c", "if (!is_kept_out && brick_fences_has(f, name))\n"
+        "\t\tf->list[place_of(f, name)].may_be_in = true;",
+        "for (uint32_t i = 0; i < f->n; i++)\n\t\tf->list[i].may_be_in = true;",
+        FENCING + "test_a_disk_that_is_full_takes_no_fence_away", folder=SESSION),
     "session-that-ends-waits-for-others": Mutant(
         "fences", "session_end.c", "if (!TAILQ_EMPTY(&s->waiting)) {", "if (s->n_pending) {",
         SESSION_END, folder=SESSION),

@@ -497,8 +497,10 @@ class Fencing(KeptOut):
         self.hold_at("fail-late")
         self.is_unsure("admit", "a")
         self.assertEqual(self.fences.read_text(), "")
+        self.assertFalse(self.state()[0])
         self.release("fail-late")
         self.fence()
+        self.assertTrue(self.state()[0])
         self.restart(kill=True)
         self.is_out()
         # Nor is anything known when one more has failed.
@@ -518,6 +520,17 @@ class Fencing(KeptOut):
         self.restart(kill=True)
         self.is_in("b")
         self.is_out()
+
+    def test_a_disk_that_is_full_takes_no_fence_away(self):
+        self.serve_held()
+        self.fence()
+        self.fence("b")
+        self.hold_at("fail")
+        self.is_unsure("admit", "b")
+        # That of a is in the file whatever has become of the other change.
+        self.fence()
+        self.assertTrue(self.state()[0])
+        self.assertEqual(self.fences.read_text(), "a\nb\n")
 
     def test_an_answer_that_is_lost_comes_again(self):
         self.serve_held()
