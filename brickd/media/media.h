@@ -207,15 +207,6 @@ int brick_media_extend(struct brick_media *m, uint64_t size, char *err,
 bool brick_media_was_cached(int fd, const char *mark);
 
 /**
- * brick_media_leave_cold - leave a file out of memory that was found so
- * @fd: open
- * @mark: as for brick_media_was_cached(), which has returned false
- *
- * Context: when it is not mapped any more; may block.
- */
-void brick_media_leave_cold(int fd, const char *mark);
-
-/**
  * brick_media_trust_environment - let libpmem2's test variables have effect
  * @trust: do not unset PMEM2_FORCE_GRANULARITY and PMEM_IS_PMEM_FORCE at open
  *

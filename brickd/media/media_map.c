@@ -6,6 +6,7 @@
  * Context: the ops may run on many threads at once, on disjoint ranges.
  */
 #include <errno.h>
+#include <fcntl.h>
 #include <libpmem2.h>
 #include <stdlib.h>
 #include <string.h>
@@ -95,8 +96,9 @@ void brick_media_unmap(struct brick_media *m)
 	struct brick_media_map *mm = map_of(m);
 
 	(void)pmem2_map_delete(&mm->map);
+	/* As it was found. */
 	if (m->fd >= 0 && m->mark && !m->past.was_cached)
-		brick_media_leave_cold(m->fd, m->mark);
+		(void)posix_fadvise(m->fd, 0, 0, POSIX_FADV_DONTNEED);
 	if (m->fd >= 0)
 		(void)close(m->fd);
 	free(m->mark);

@@ -73,10 +73,11 @@ static int set_mark(const char *what, const char *store, const char *why)
 		ret = path_of(place, what, store, path);
 		if (ret)
 			continue;
-		fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC,
+		/* Whoever owns the folder may have put a link there. */
+		fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC,
 			  FILE_MODE);
 		if (fd < 0) {
-			ret = -errno;
+			ret = errno == EEXIST ? 0 : -errno;
 			continue;
 		}
 		/* That the file is there is what counts. */

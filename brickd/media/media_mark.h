@@ -51,7 +51,7 @@ int brick_mark_set_cold(const char *store);
 /* Was it, since the last start? */
 bool brick_mark_is_cold(const char *store);
 
-/* A start has drawn its conclusion, or nothing of it is in memory again. */
+/* A start has drawn its conclusion. */
 void brick_mark_clear_cold(const char *store);
 
 /**

@@ -10,7 +10,8 @@
  *
  * That something is in memory may have to prove that it is the same mount
  * (past.c). So whoever of us is about to read a file of which nothing is leaves a
- * mark first, and takes it away when nothing is again.
+ * mark first. It stays until a start has drawn its conclusion: others may be about to
+ * read the file, and what is still on its way into memory is not seen there.
  *
  * Context: before the file is mapped; it is locked, so nobody writes.
  */
@@ -166,13 +167,6 @@ bool brick_media_was_cached(int fd, const char *mark)
 	if (!is_there)
 		(void)brick_mark_set_cold(mark);
 	return is_there && !brick_mark_is_cold(mark);
-}
-
-void brick_media_leave_cold(int fd, const char *mark)
-{
-	(void)posix_fadvise(fd, 0, 0, POSIX_FADV_DONTNEED);
-	if (brick_mark_is_cold(mark) && is_cached(fd) == 0)
-		brick_mark_clear_cold(mark);
 }
 
 int brick_media_settle(const struct brick_media_file *f, uint64_t size,

@@ -22,7 +22,7 @@ struct kfbrick;
  * struct kfbrick_client - another client of the brick
  * @size: sizeof(struct kfbrick_client), set by the caller
  * @name: of the client, as the brick's settings have it
- * @is_fenced: the client is kept out
+ * @is_fenced: the client is kept out, also by a brick that starts anew
  * @is_fencer: the client may keep others out
  * @n_sessions: sessions of the client, also those that are ending
  */

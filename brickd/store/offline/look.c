@@ -81,7 +81,7 @@ static int look_at_file(const char *path, int fd, const uint8_t *expect_uuid,
 	was_cached = brick_media_was_cached(fd, mark);
 	ret = look_at_super(path, fd, expect_uuid, err, err_len);
 	if (!was_cached)
-		brick_media_leave_cold(fd, mark);
+		(void)posix_fadvise(fd, 0, 0, POSIX_FADV_DONTNEED);
 	free(mark);
 	return ret;
 }

@@ -5,6 +5,7 @@
  * and nobody takes for durable what is not.
  */
 #include <errno.h>
+#include <fcntl.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -661,6 +662,33 @@ static void a_mark_lies_beside_the_store_where_it_must(void **state)
 	assert_int_not_equal(brick_mark_set("/proc/none/store", "a test"), 0);
 }
 
+/* Whoever owns the folder may have put a link there: what it names stays as it is. */
+static void a_mark_is_written_over_nothing(void **state)
+{
+	struct scene *sc = *state;
+	char beside[128], store[96], other[96];
+	struct stat st;
+	int fd;
+
+	(void)snprintf(store, sizeof(store), "%s/store", sc->dir);
+	(void)snprintf(beside, sizeof(beside), "%s.failed", store);
+	(void)snprintf(other, sizeof(other), "%s/other", sc->dir);
+	assert_int_equal(setenv("RUNTIME_DIRECTORY", "/proc/none", 1), 0);
+	fd = open(other, O_WRONLY | O_CREAT | O_EXCL, 0600);
+	assert_true(fd >= 0);
+	assert_int_equal(write(fd, "mine", 4), 4);
+	assert_int_equal(close(fd), 0);
+	assert_int_equal(symlink(other, beside), 0);
+	assert_int_equal(brick_mark_set(store, "a test"), 0);
+	assert_true(brick_mark_is_set(store));
+	assert_int_equal(stat(other, &st), 0);
+	assert_int_equal(st.st_size, 4);
+	assert_int_equal(brick_mark_set(store, "once more"), 0);
+	brick_mark_clear(store);
+	assert_false(brick_mark_is_set(store));
+	assert_int_equal(unlink(other), 0);
+}
+
 static void that_no_mark_could_be_written_is_known(void **state)
 {
 	struct scene *sc = *state;
@@ -715,6 +743,7 @@ int main(void)
 		CASE(a_mark_that_is_torn_costs_no_page_that_was_whole),
 		CASE(the_mark_is_a_page_of_no_boot),
 		CASE(a_mark_lies_beside_the_store_where_it_must),
+		CASE(a_mark_is_written_over_nothing),
 		CASE(that_no_mark_could_be_written_is_known),
 		CASE(format_takes_the_mark_of_what_was_there_away),
 	};
