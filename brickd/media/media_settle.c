@@ -148,21 +148,12 @@ static int drop_cached(const struct brick_media_file *f, uint64_t size,
 	return -EIO;
 }
 
-/* Return: 1, 0 or -errno. */
-static int is_cached(int fd)
+bool brick_media_was_cached(int fd, const char *mark)
 {
 	struct resident now = { .fd = fd };
 	struct stat st;
-	int ret = fstat(fd, &st) ? -errno : 0;
-
-	if (!ret)
-		ret = look_at_cache(&now, (uint64_t)st.st_size);
-	return ret ? ret : now.n != 0;
-}
-
-bool brick_media_was_cached(int fd, const char *mark)
-{
-	bool is_there = is_cached(fd) > 0;
+	bool is_there = !fstat(fd, &st) &&
+			!look_at_cache(&now, (uint64_t)st.st_size) && now.n;
 
 	if (!is_there)
 		(void)brick_mark_set_cold(mark);
