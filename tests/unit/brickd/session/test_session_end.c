@@ -545,27 +545,37 @@ static void a_session_ends_before_it_would_wait_for_another_one(void **state)
 	waits_for_nobody();
 }
 
-/* All marks are those of RESERVEs that wait, perhaps for this session. */
-static void a_reserve_whose_session_ends_waits_for_no_mark(void **state)
+/*
+ * All marks are those of RESERVEs that wait, perhaps for this session: one of the
+ * session that ends is queued, and one of another session behind it, for so many blocks.
+ */
+static void queue_reserves(uint64_t n_blocks)
 {
-	struct brick_op *op = request(&ends, KFB_OP_RESERVE);
+	struct brick_op *first = request(&ends, KFB_OP_RESERVE);
+	struct brick_op *next = request(&stays, KFB_OP_RESERVE);
 
-	(void)state;
 	requests.reservations.path = "reservations";
 	requests.reserve_marks = UINT64_MAX;
-	/* Its own, of one that waits behind the file, is free then. */
-	op->reserve.mark = 1;
+	/* Its own, of one that waits behind the file, is free when it ends. */
+	first->reserve.mark = 1;
 	TAILQ_INSERT_TAIL(&sessions.list, &stays.s, link);
-	stays.s.reserve_marks = 3;
 	strcpy(client.name, "client");
-	brick_op_reserve(op);
-	assert_ptr_equal(TAILQ_FIRST(&requests.reserving), op);
-	/* One behind it asks for a range that is none. */
+	brick_op_reserve(first);
+	assert_ptr_equal(TAILQ_FIRST(&requests.reserving), first);
+	next->req.u.reserve.range.n_blocks = n_blocks;
 	assert_int_equal(kfb_credits_take(&stays.s.queues[0]->credits,
 					  KFB_OP_RESERVE),
 			 0);
-	brick_op_reserve(request(&stays, KFB_OP_RESERVE));
+	brick_op_reserve(next);
 	assert_int_equal(n_answers, 0);
+}
+
+static void a_reserve_whose_session_ends_waits_for_no_mark(void **state)
+{
+	(void)state;
+	/* The one behind it asks for a range that is none. */
+	queue_reserves(0);
+	stays.s.reserve_marks = 3;
 	begin_to_end();
 	serve_all();
 	assert_int_equal(ends.s.n_ops, 0);
@@ -582,22 +592,9 @@ static void a_reserve_whose_session_ends_waits_for_no_mark(void **state)
  */
 static void nothing_is_reserved_for_a_client_that_was_fenced(void **state)
 {
-	struct brick_op *first = request(&ends, KFB_OP_RESERVE);
-	struct brick_op *next = request(&stays, KFB_OP_RESERVE);
-
 	(void)state;
-	requests.reservations.path = "reservations";
-	requests.reserve_marks = UINT64_MAX;
-	first->reserve.mark = 1;
-	TAILQ_INSERT_TAIL(&sessions.list, &stays.s, link);
-	strcpy(client.name, "client");
-	brick_op_reserve(first);
 	/* The client has no grant: it would be told so. */
-	assert_int_equal(kfb_credits_take(&stays.s.queues[0]->credits,
-					  KFB_OP_RESERVE),
-			 0);
-	next->req.u.reserve.range.n_blocks = 1;
-	brick_op_reserve(next);
+	queue_reserves(1);
 	sessions.fences.n = 1;
 	sessions.fences.list[0] =
 		(struct brick_fence){ .name = "client", .is_kept_out = true };

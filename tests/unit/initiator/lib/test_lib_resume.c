@@ -72,13 +72,18 @@ static void what_was_said_of_a_loss_is_not_said_of_the_next(void **state)
 	lib_says("did not answer in time");
 }
 
-static void connect_and_write(void)
+static void connect_and_map(void)
 {
 	struct kfbrick_config config = lib_config();
 
 	config.reconnect_ms = TIMEOUT_MS;
 	assert_int_equal(lib_connect(&config), 0);
 	lib_map(2);
+}
+
+static void connect_and_write(void)
+{
+	connect_and_map();
 	assert_int_equal(kfbrick_write(k, FAKE_VA, "x", 1), 0);
 }
 
@@ -135,19 +140,11 @@ static void a_late_page_takes_no_mapping_away(void **state)
 	assert_int_equal(fake_brick_seen(brick, KFB_OP_UNMAP), 0);
 }
 
-/*
- * A brick with a slow tier moves what a MAP with NOWAIT asks for, and may have to
- * move it away again before the next one comes.
- */
-static void a_mapping_whose_blocks_do_not_stay_is_waited_for(void **state)
+/* In a new session, whose first MAP is refused. */
+static void is_mapped_by_the_next_try(void)
 {
-	struct kfbrick_config config = lib_config();
 	char byte;
 
-	config.reconnect_ms = TIMEOUT_MS;
-	assert_int_equal(lib_connect(&config), 0);
-	lib_map(2);
-	rules->nowait_again = true;
 	rules->forget = true;
 	rules->drop_once = KFB_OP_PING;
 	assert_int_equal(kfbrick_ping(k), 0);
@@ -156,23 +153,25 @@ static void a_mapping_whose_blocks_do_not_stay_is_waited_for(void **state)
 }
 
 /*
+ * A brick with a slow tier moves what a MAP with NOWAIT asks for, and may have to
+ * move it away again before the next one comes.
+ */
+static void a_mapping_whose_blocks_do_not_stay_is_waited_for(void **state)
+{
+	connect_and_map();
+	rules->nowait_again = true;
+	is_mapped_by_the_next_try();
+}
+
+/*
  * A brick that is short of memory asks others to give some back, and maps the
  * blocks of a session that comes back a little later.
  */
 static void a_mapping_waits_for_a_brick_that_is_short_of_memory(void **state)
 {
-	struct kfbrick_config config = lib_config();
-	char byte;
-
-	config.reconnect_ms = TIMEOUT_MS;
-	assert_int_equal(lib_connect(&config), 0);
-	lib_map(2);
+	connect_and_map();
 	rules->no_memory_op = KFB_OP_MAP;
-	rules->forget = true;
-	rules->drop_once = KFB_OP_PING;
-	assert_int_equal(kfbrick_ping(k), 0);
-	assert_int_equal(kfbrick_read(k, FAKE_VA, &byte, 1), 0);
-	assert_int_equal(fake_brick_seen(brick, KFB_OP_MAP), 3);
+	is_mapped_by_the_next_try();
 }
 
 /*

@@ -220,20 +220,23 @@ static bool is_left_out_of_memory(const struct place *p)
 	return !was_there;
 }
 
-/*
- * Whoever only looked leaves no trace that would be taken for a brickd's. Linux
- * keeps a page that somebody else, such as its reclaim, has hold of just then.
- */
-static void a_file_that_was_not_in_memory_is_left_so(void **state)
+/* Linux keeps a page that somebody else, such as its reclaim, has hold of just then. */
+static void comes_about(void *state, bool (*is_so)(const struct place *p))
 {
-	struct place *p = *state;
+	const struct place *p = state;
 	int tries = 20;
 
 	if (!is_on_disk(p))
 		skip();
-	while (tries && !is_left_out_of_memory(p))
+	while (tries && !is_so(p))
 		tries--;
 	assert_int_not_equal(tries, 0);
+}
+
+/* Whoever only looked leaves no trace that would be taken for a brickd's. */
+static void a_file_that_was_not_in_memory_is_left_so(void **state)
+{
+	comes_about(*state, is_left_out_of_memory);
 }
 
 /* By a process that is killed with it open. Return: had it been in memory? */
@@ -317,14 +320,7 @@ static bool is_looked_at_in_passing(const struct place *p)
 /* brickd --check-config, before the start that has to find out. */
 static void who_looks_at_it_leaves_no_proof(void **state)
 {
-	struct place *p = *state;
-	int tries = 20;
-
-	if (!is_on_disk(p))
-		skip();
-	while (tries && !is_looked_at_in_passing(p))
-		tries--;
-	assert_int_not_equal(tries, 0);
+	comes_about(*state, is_looked_at_in_passing);
 }
 
 static void an_error_that_nobody_was_told_is_remembered(void **state)
