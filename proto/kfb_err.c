@@ -38,11 +38,13 @@ static const struct status_entry kfb_statuses[KFB_ST_LAST + 1] = {
 	},
 	[KFB_ST_BUSY] = {
 		-EBUSY,
-		"a block of the range is mapped in a way that excludes this",
+		"blocks of the range are mapped in a way that excludes this: by "
+		"another client, or by this one, also in a session whose lease "
+		"is not over",
 	},
 	[KFB_ST_NO_SPACE] = {
 		-ENOSPC,
-		"the brick has no free slot left",
+		"the brick has no space left",
 	},
 	[KFB_ST_STALE] = {
 		-ESTALE,
@@ -51,7 +53,7 @@ static const struct status_entry kfb_statuses[KFB_ST_LAST + 1] = {
 	},
 	[KFB_ST_AGAIN] = {
 		-EAGAIN,
-		"not now, try again later",
+		"the brick cannot do it now",
 	},
 	[KFB_ST_NOT_SUPPORTED] = {
 		-EOPNOTSUPP,

@@ -11,4 +11,4 @@ kfb-core-objs := kfb_initiator.o kfb_initiator_call.o kfb_initiator_flush.o \
 	engine/kfb_engine.o engine/kfb_engine_connect.o \
 	engine/kfb_engine_join.o \
 	session/kfb_client.o session/kfb_client_ask.o \
-	session/kfb_client_next.o
+	session/kfb_client_next.o session/kfb_refusal.o

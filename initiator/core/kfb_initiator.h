@@ -51,6 +51,8 @@
 #define KFB_INITIATOR_LATE_MAX 8
 /* A brick that cannot give one back now is asked again. */
 #define KFB_INITIATOR_LATE_MS 100
+/* How long who leaves waits for the brick. */
+#define KFB_INITIATOR_LEAVE_MS 1000
 
 /* Operations that write copies again, under way at one time. */
 #define KFB_INITIATOR_REPLAYS 32
@@ -518,6 +520,21 @@ _Bool kfb_initiator_is_usable(const struct kfb_initiator *i);
  */
 void kfb_initiator_call(struct kfb_initiator *i,
 			struct kfb_initiator_call *call);
+
+/**
+ * kfb_initiator_leave - disconnect, and come back to no session
+ * @i: the initiator
+ * @end: gets the request that ends the session; kept until ops->call_done
+ *
+ * Otherwise what the session has, also what it has only just begun to map, stays the
+ * session's until its lease is over. From now on no request waits for longer than
+ * KFB_INITIATOR_LEAVE_MS.
+ *
+ * Return: true: @end is under way, and worth to be waited for; false: no session can
+ * be told.
+ */
+_Bool kfb_initiator_leave(struct kfb_initiator *i,
+			  struct kfb_initiator_call *end);
 
 /**
  * kfb_initiator_take_call - take a request back

@@ -11,6 +11,7 @@
 #include <linux/errno.h>
 #include <linux/string.h>
 #include "kfb_initiator_priv.h"
+#include "session/kfb_refusal.h"
 
 int kfb_initiator_start(struct kfb_initiator_queue *q,
 			const struct kfb_request *req, void *owner, __u16 *slot)
@@ -82,8 +83,8 @@ static void kfb_initiator_unmap_answered(struct kfb_initiator_queue *q,
 	struct kfb_initiator *i = q->initiator;
 	__u64 id = q->unmaps[outcome->slot];
 
-	if (!id ||
-	    (outcome->kind != KFB_OUTCOME_TIMEOUT && outcome->error != -ENOMEM))
+	if (!id || !kfb_refusal_may_pass(KFB_OP_UNMAP, outcome->error,
+					 KFB_PATIENCE_CALLER))
 		return;
 	kfb_initiator_add_late(i, id);
 	i->late_at_ms = i->ops->now_ms(i) + KFB_INITIATOR_LATE_MS;
@@ -183,6 +184,23 @@ void kfb_initiator_call(struct kfb_initiator *i,
 	call->session_id = 0;
 	kfb_ring_add_last(&i->calls, &call->node);
 	kfb_initiator_pump_calls(i);
+}
+
+_Bool kfb_initiator_leave(struct kfb_initiator *i,
+			  struct kfb_initiator_call *end)
+{
+	/* What comes after it is the end, and no loss to come back from. */
+	i->client.config.reconnect_ms = 0;
+	if (i->timeout_ms > KFB_INITIATOR_LEAVE_MS)
+		i->timeout_ms = KFB_INITIATOR_LEAVE_MS;
+	if (!kfb_client_can_call(&i->client, 0))
+		return 0;
+	memset(end, 0, sizeof(*end));
+	end->req.op = KFB_OP_PING;
+	end->req.u.ping.flags = KFB_PING_END;
+	end->in_mapping = 1;
+	kfb_initiator_call(i, end);
+	return 1;
 }
 
 _Bool kfb_initiator_take_call(struct kfb_initiator_call *call)

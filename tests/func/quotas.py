@@ -75,7 +75,7 @@ class Quotas(lab.FuncTest):
         self.begin({"a": "1000"}, size="16M")
         done = self.b.ctl("alloc", "0x0+100")
         self.refused(done, REFUSED)
-        self.assertIn("no free slot", done.stderr.decode())
+        self.assertIn("no space left", done.stderr.decode())
         self.assertNotIn("quota of", done.stderr.decode())
         self.assertNotIn(SAID, self.b.log_text())
 

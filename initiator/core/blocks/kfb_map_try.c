@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-/* A MAP under way: its pages of handles, and which refusals may pass. */
+/* A MAP under way: its pages of handles, and how often it is asked for. */
 #include <linux/errno.h>
 #include <linux/string.h>
 
 #include "blocks/kfb_blockmap.h"
 #include "blocks/kfb_map_try.h"
+#include "session/kfb_refusal.h"
 
 void kfb_map_try_begin(struct kfb_map_try *t, const struct kfb_range *range,
 		       __u32 flags, _Bool in_mapping, __u64 until_ms)
@@ -38,27 +39,14 @@ int kfb_map_try_took(struct kfb_map_try *t, const struct kfb_map_reply *page)
 	return 0;
 }
 
-static _Bool kfb_map_try_may_pass(const struct kfb_map_try *t, int error)
-{
-	switch (error) {
-	case -EAGAIN:
-		return 1;
-	case -EBUSY:
-	case -ENOMEM:
-	case -ENOSPC:
-	case -ESHUTDOWN:
-	case -ETIMEDOUT:
-		return t->in_mapping;
-	default:
-		return 0;
-	}
-}
-
 __u32 kfb_map_try_refused(struct kfb_map_try *t, int error, __u64 now_ms)
 {
+	enum kfb_patience who =
+		t->in_mapping ? KFB_PATIENCE_RESTORE : KFB_PATIENCE_CALLER;
 	__u64 pause_ms = t->pause_ms;
 
-	if (!kfb_map_try_may_pass(t, error) || now_ms >= t->until_ms)
+	if (!kfb_refusal_may_pass(KFB_OP_MAP, error, who) ||
+	    now_ms >= t->until_ms)
 		return 0;
 	/*
 	 * What a brick with a slow tier moves for one try may be moved away before

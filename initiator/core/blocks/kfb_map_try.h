@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * A MAP under way: its pages of handles, and which refusals may pass.
+ * A MAP under way: its pages of handles, and how often it is asked for.
  *
  * A range is mapped by one MAP for each page of handles. Every initiator asks for
  * the pages in turn, as kfb_map_try_ask() has it, and hands the answers to
@@ -78,9 +78,7 @@ int kfb_map_try_took(struct kfb_map_try *t, const struct kfb_map_reply *page);
  * @error: a negative errno
  * @now_ms: the time
  *
- * The brick may wait for clients that have to give blocks back first. In the session
- * after a loss it may besides not have noticed that loss yet, may be short of memory
- * or space that other clients are asked to give back, or may be about to stop.
+ * kfb_refusal_may_pass() knows which refusals may pass, and for whom.
  *
  * Return: ms to pause before kfb_map_try_ask() is sent again; 0: the refusal is final.
  */

@@ -308,7 +308,7 @@ static void a_mapping_that_comes_late_is_given_back(void **state)
 	assert_int_equal(port->i.late[0], 99);
 }
 
-/* The brick has no memory to give it back, and then does not answer: it is asked again. */
+/* The brick has no memory for that, does not answer, has too much to do: it is asked again. */
 static void a_mapping_that_the_brick_keeps_is_given_back_again(void **state)
 {
 	static const struct kfb_outcome refused[] = {
@@ -318,11 +318,14 @@ static void a_mapping_that_the_brick_keeps_is_given_back_again(void **state)
 		{ .kind = KFB_OUTCOME_TIMEOUT,
 		  .op = KFB_OP_UNMAP,
 		  .error = -ETIMEDOUT },
+		{ .kind = KFB_OUTCOME_REPLY,
+		  .op = KFB_OP_UNMAP,
+		  .error = -EAGAIN },
 	};
 	struct kfb_outcome outcome;
 
 	(void)state;
-	for (unsigned int n = 0; n < 2; n++) {
+	for (unsigned int n = 0; n < 3; n++) {
 		kfb_initiator_unmap_late(&port->i, 99);
 		assert_int_equal(port->i.n_late, 0);
 		outcome = refused[n];
@@ -382,6 +385,34 @@ static void a_call_can_be_taken_back_until_it_is_sent(void **state)
 	assert_int_equal(call.session_id, 7);
 	assert_false(kfb_initiator_take_call(&call));
 	assert_false(call.is_done);
+}
+
+/* The session after a loss, too, has something the brick would keep for a lease. */
+static void who_leaves_tells_the_brick_and_waits_for_little(void **state)
+{
+	static const enum kfb_client_state states[] = { KFB_CLIENT_LIVE,
+							KFB_CLIENT_MAPPING };
+	struct kfb_initiator_call end;
+
+	(void)state;
+	for (unsigned int n = 0; n < 2; n++) {
+		port->i.client.state = states[n];
+		port->i.client.config.reconnect_ms = 5000;
+		port->i.timeout_ms = 60000;
+		assert_true(kfb_initiator_leave(&port->i, &end));
+		assert_int_equal(end.session_id, 7);
+		assert_int_equal(end.req.op, KFB_OP_PING);
+		assert_int_equal(end.req.u.ping.flags, KFB_PING_END);
+		assert_int_equal(port->i.client.config.reconnect_ms, 0);
+		assert_int_equal(port->i.timeout_ms, KFB_INITIATOR_LEAVE_MS);
+	}
+	/* Who waits for less stays so; where nobody can be told nobody is waited for. */
+	port->i.timeout_ms = 30;
+	port->i.client.config.reconnect_ms = 5000;
+	port->i.client.queues[0].engine.state = KFB_CONN_CONNECTING;
+	assert_false(kfb_initiator_leave(&port->i, &end));
+	assert_int_equal(port->i.timeout_ms, 30);
+	assert_int_equal(port->i.client.config.reconnect_ms, 0);
 }
 
 static void whoever_waits_is_told_of_the_end_once(void **state)
@@ -589,6 +620,7 @@ int main(void)
 		CASE(a_further_page_that_comes_late_takes_nothing_away),
 		CASE(a_call_of_another_session_is_lost_unsent),
 		CASE(a_call_can_be_taken_back_until_it_is_sent),
+		CASE(who_leaves_tells_the_brick_and_waits_for_little),
 		CASE(whoever_waits_is_told_of_the_end_once),
 		CASE(what_a_brick_says_early_is_heard),
 		CASE(a_rate_that_comes_before_its_session_begins_holds),
