@@ -327,28 +327,14 @@ int kfbrick_connect(const struct kfbrick_config *config, struct kfbrick **out)
 	return rc;
 }
 
-/* Disconnect: else what this session has stays until its lease ends. */
-static void disconnect_session(struct kfbrick *k)
-{
-	struct kfb_request end = { .op = KFB_OP_PING,
-				   .u.ping.flags = KFB_PING_END };
-	struct kfb_outcome outcome;
-
-	if (!kfbl_is_live(k))
-		return;
-	/* What comes after it is the end, and no loss to come back from. */
-	k->core.client.config.reconnect_ms = 0;
-	if (k->timeout_ms > KFBL_DISCONNECT_MS)
-		k->timeout_ms = KFBL_DISCONNECT_MS;
-	k->core.timeout_ms = k->timeout_ms;
-	kfbl_call(k, &end, &outcome);
-}
-
 void kfbrick_close(struct kfbrick *k)
 {
+	struct kfb_initiator_call end;
+
 	if (!k)
 		return;
-	disconnect_session(k);
+	if (k->is_connected && kfb_initiator_leave(&k->core, &end))
+		(void)kfbl_wait_call(k, &end);
 	kfbl_session_end(k);
 	kfbl_memory_fini(k);
 	kfbl_fabric_close(&k->fabric);

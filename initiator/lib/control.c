@@ -30,7 +30,7 @@ static int call_result(struct kfbrick *k, const struct kfb_initiator_call *call)
 				 "%s: no answer to %s within %u ms: its "
 				 "outcome is unknown, and it may still be "
 				 "carried out: close, and look with list",
-				 k->url.text, name, k->timeout_ms);
+				 k->url.text, name, k->core.timeout_ms);
 	case KFB_OUTCOME_LOST:
 		if (!call->session_id && kfbl_is_over(k))
 			return kfbl_not_connected(k);
@@ -54,9 +54,9 @@ static int call_result(struct kfbrick *k, const struct kfb_initiator_call *call)
  * takes, then for the call's own time until there is room for it. The engine
  * knows how long an answer may take.
  */
-static int wait_call(struct kfbrick *k, struct kfb_initiator_call *call)
+int kfbl_wait_call(struct kfbrick *k, struct kfb_initiator_call *call)
 {
-	uint64_t until_ms = kfbl_now_ms() + k->timeout_ms;
+	uint64_t until_ms = kfbl_now_ms() + k->core.timeout_ms;
 
 	while (!call->is_done) {
 		bool any = kfbl_progress(k);
@@ -71,7 +71,7 @@ static int wait_call(struct kfbrick *k, struct kfb_initiator_call *call)
 					 "not answered earlier requests within "
 					 "%u ms",
 					 k->url.text, kfb_op_name(call->req.op),
-					 k->timeout_ms);
+					 k->core.timeout_ms);
 		kfbl_wait(k, has_room_left ? KFB_TIME_NEVER : until_ms);
 	}
 	return call_result(k, call);
@@ -91,7 +91,7 @@ int kfbl_call(struct kfbrick *k, const struct kfb_request *req,
 		return kfbl_not_connected(k);
 	do {
 		kfb_initiator_call(&k->core, &call);
-		rc = wait_call(k, &call);
+		rc = kfbl_wait_call(k, &call);
 	} while (rc == -ECONNRESET && may_repeat && !kfbl_is_over(k));
 	*outcome = call.outcome;
 	return rc;

@@ -10,7 +10,7 @@
 #include <string.h>
 
 #include "internal.h"
-#include "kfb_err.h"
+#include "session/kfb_refusal.h"
 
 static _Thread_local char thread_error[KFBL_ERROR_BYTES];
 
@@ -32,38 +32,6 @@ int kfbl_fail(struct kfbrick *k, int error, const char *fmt, ...)
 	return error;
 }
 
-/* What a person can do about a refusal. */
-static const char *next_step(uint16_t status)
-{
-	switch (status) {
-	case KFB_ST_INVALID:
-		return "addresses are multiples of 2 MiB (0x200000), counts "
-		       "are at least 1";
-	case KFB_ST_DENIED:
-		return "ask the brick's administrator for a grant of this "
-		       "range to this client";
-	case KFB_ST_EXISTS:
-		return "list shows what is allocated";
-	case KFB_ST_NOT_FOUND:
-		return "list shows what exists";
-	case KFB_ST_BUSY:
-		return "unmap it first; list shows who holds it";
-	case KFB_ST_NO_SPACE:
-		return "info shows what is free";
-	case KFB_ST_STALE:
-		return "map again: the brick has restarted";
-	case KFB_ST_AGAIN:
-	case KFB_ST_SHUTDOWN:
-		return "try again later";
-	case KFB_ST_LIMIT:
-		return "info shows the brick's limits";
-	case KFB_ST_IO:
-		return "the brick's log says which block is bad";
-	default:
-		return "the brick's log has more";
-	}
-}
-
 int kfbl_refused(struct kfbrick *k, const struct kfb_outcome *outcome,
 		 const char *fmt, ...)
 {
@@ -74,8 +42,9 @@ int kfbl_refused(struct kfbrick *k, const struct kfb_outcome *outcome,
 	vsnprintf(what, sizeof(what), fmt, ap);
 	va_end(ap);
 	return kfbl_fail(k, outcome->error, "%s at %s: %s; %s", what,
-			 k->url.text, kfb_status_text(outcome->status),
-			 next_step(outcome->status));
+			 k->url.text,
+			 kfb_refusal_why(outcome->op, outcome->error),
+			 kfb_refusal_next(outcome->op, outcome->error));
 }
 
 const char *kfbl_why(const struct kfbrick *k)

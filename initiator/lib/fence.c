@@ -30,36 +30,15 @@ static int no_name(struct kfbrick *k, const char *what)
 			 what, k->url.text, KFB_NAME_MAX);
 }
 
-/* The statuses mean something else here than where blocks are concerned. */
 static int call_fencing(struct kfbrick *k, const struct kfb_request *req,
 			const char *what, const char *client)
 {
 	struct kfb_outcome outcome;
 	int rc = kfbl_call(k, req, &outcome);
-	const char *text;
 
-	if (rc || !outcome.error)
-		return rc;
-	switch (outcome.error) {
-	case -EACCES:
-		text = "this client has not the role fencer in the brick's "
-		       "settings";
-		break;
-	case -ENOENT:
-		return kfbl_fail(k, -ENOENT,
-				 "%s at %s: the brick knows no client %s", what,
-				 k->url.text, client);
-	case -EINVAL:
-		text = "a client does not fence itself";
-		break;
-	case -EIO:
-		text = KFBL_NOT_DURABLE;
-		break;
-	default:
-		return kfbl_refused(k, &outcome, "%s %s", what, client);
-	}
-	return kfbl_fail(k, outcome.error, "%s at %s: %s", what, k->url.text,
-			 text);
+	return !rc && outcome.error
+		       ? kfbl_refused(k, &outcome, "%s %s", what, client)
+		       : rc;
 }
 
 static int send_fence(struct kfbrick *k, const char *client, __u8 what)

@@ -34,7 +34,6 @@
 #define KFBL_TIMEOUT_MS_DEFAULT	 10000
 #define KFBL_QUEUE_DEPTH_DEFAULT 64
 /* kfbrick_close() waits no longer for the brick. */
-#define KFBL_DISCONNECT_MS   1000
 #define KFBL_QUEUE_DEPTH_MAX 1024
 #define KFBL_QUEUES_MAX	     KFB_CLIENT_QUEUES_MAX
 #define KFBL_ERROR_BYTES     512
@@ -58,11 +57,6 @@
 #define KFBL_BYTES  "0x%" PRIx64 "+%zu"
 /* What KFBL_BLOCKS takes of a struct kfb_range. */
 #define KFBL_RANGE(range) (uint64_t)(range).va, (uint64_t)(range).n_blocks
-
-/* A setting of the brick is in doubt. */
-#define KFBL_NOT_DURABLE                                                  \
-	"the brick could not make this durable: until it is asked again " \
-	"and succeeds, a restart may do it or undo it"
 
 struct stcp_ep_ops;
 
@@ -406,6 +400,8 @@ void kfbl_restore_fini(struct kfbrick *k);
  */
 int kfbl_call(struct kfbrick *k, const struct kfb_request *req,
 	      struct kfb_outcome *outcome);
+/* One that kfb_initiator_call() has: until it is done, or cannot be sent in its time. */
+int kfbl_wait_call(struct kfbrick *k, struct kfb_initiator_call *call);
 /* Until the session lives: 0, or -ENOTCONN. */
 int kfbl_wait_live(struct kfbrick *k);
 

@@ -417,7 +417,7 @@ int kfbrick_map(struct kfbrick *k, uint64_t va, uint64_t n_blocks,
 /**
  * kfbrick_unmap - give a mapping back; its keys are dead when this returns
  * @k: connection
- * @mapping: freed, also on failure, but for -EBUSY and -ENOMEM
+ * @mapping: freed, also on failure, but for -EBUSY, -ENOMEM and -EAGAIN
  *
  * Completed writes to it that are not flushed are flushed first; when that
  * fails, the mapping is given back all the same and the flush's error is
@@ -428,7 +428,9 @@ int kfbrick_map(struct kfbrick *k, uint64_t va, uint64_t n_blocks,
  *
  * Context: control call; blocks up to the timeout, three when it flushes.
  * Return: 0, -EBUSY (operations through it are in flight: it stays), -ENOMEM
- * (the brick has none now to flush or to end it: it stays), -ETIMEDOUT, -ENOENT,
+ * (the brick has none now to flush or to end it: it stays), -EAGAIN (the brick has
+ * too much to do: it stays), -EIO (it is unmapped, and what was written there may
+ * not be durable), -ETIMEDOUT, -ENOENT,
  * -ESTALE (it did not outlive a loss: its blocks have changed hands), what the brick
  * refused to make it again with after a loss, or an error of kfbrick_flush().
  */

@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "internal.h"
-#include "kfb_err.h"
+#include "session/kfb_refusal.h"
 
 #define MAP_ENTRIES_MIN 64
 
@@ -135,12 +135,6 @@ static int call_unmap(struct kfbrick *k, uint64_t id)
 	return rc;
 }
 
-/* What was asked to give a mapping back has not, or may not have. */
-static bool is_mapped_still(int rc)
-{
-	return rc == -ENOMEM || rc == -ETIMEDOUT;
-}
-
 /* Has any mapping of this connection, also a dead one, blocks of a range? */
 static bool is_mapped_here(const struct kfbrick *k,
 			   const struct kfb_range *range)
@@ -189,7 +183,6 @@ static int map_pages(struct kfbrick *k, struct kfbrick_mapping *mapping,
 /* The pages of one MAP, all in one session, or from the start in the next. */
 static int map_all(struct kfbrick *k, struct kfbrick_mapping *mapping)
 {
-	char words[KFBL_ERROR_BYTES];
 	uint64_t session_id;
 	int rc;
 
@@ -204,13 +197,8 @@ static int map_all(struct kfbrick *k, struct kfbrick_mapping *mapping)
 		mapping->id = 0;
 		mapping->n_handles = 0;
 	}
-	if (rc && mapping->id) {
-		/* The words stay those of the failure. */
-		memcpy(words, k->error, sizeof(words));
-		if (is_mapped_still(call_unmap(k, mapping->id)))
-			kfb_initiator_unmap_late(&k->core, mapping->id);
-		memcpy(k->error, words, sizeof(words));
-	}
+	if (rc && mapping->id)
+		kfb_initiator_unmap_late(&k->core, mapping->id);
 	return rc;
 }
 
@@ -326,14 +314,15 @@ int kfbrick_unmap(struct kfbrick *k, struct kfbrick_mapping *mapping)
 	kfb_initiator_retain_drop(&k->core, mapping->range.va, len);
 	rc = end_mapping(k, mapping);
 	/* One that did not outlive a loss is not at the brick any more. */
-	is_there = !mapping->error && is_mapped_still(rc);
+	is_there = !mapping->error &&
+		   kfb_refusal_may_pass(KFB_OP_UNMAP, rc, KFB_PATIENCE_CALLER);
 	/* That is told now, and the flush by the next one. */
 	if (flushed && is_there) {
 		owe_flush(k, &mapping->range, flushed);
 		flushed = 0;
 	}
 	/* The brick has it still, and its keys are alive. */
-	if (is_there && rc == -ENOMEM)
+	if (is_there && rc != -ETIMEDOUT)
 		return rc;
 	if (is_there)
 		kfb_initiator_unmap_late(&k->core, mapping->id);

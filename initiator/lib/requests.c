@@ -7,7 +7,9 @@
 #include <string.h>
 
 #include "blocks/kfb_list.h"
+#include "codec/kfb_ops.h"
 #include "internal.h"
+#include "session/kfb_refusal.h"
 #include "kfb_err.h"
 
 /* A call whose refusal needs no more words than what was asked for. */
@@ -58,43 +60,43 @@ static int64_t count_allocated(struct kfbrick *k, uint64_t va,
 	return n < 0 ? n : count;
 }
 
-/*
- * NO_SPACE is also what a brick says when the client's quota leaves none, and it says no
- * number.
- */
-static int refused_range(struct kfbrick *k, uint16_t op, uint64_t va,
-			 uint64_t n_blocks, const struct kfb_outcome *outcome)
+/* What ALLOC lacks only INFO tells; an unanswered one hides no refusal. */
+static int refused_space(struct kfbrick *k, uint64_t va, uint64_t n_blocks,
+			 const struct kfb_outcome *outcome)
 {
-	bool is_full = op == KFB_OP_ALLOC && outcome->status == KFB_ST_NO_SPACE;
-	struct kfbrick_info info = { .size = sizeof(info) };
-	uint64_t quota, used, n_free;
+	const struct kfb_info *info = &k->call_reply.u.info;
+	struct kfb_request req = { .op = KFB_OP_INFO };
+	struct kfb_outcome asked;
+	__u64 n_free;
 
-	if (is_full && !kfbrick_get_quota(k, &quota, &used) &&
-	    (used > quota || n_blocks > quota - used))
+	if (kfbl_call(k, &req, &asked) || asked.error)
+		return kfbl_refused(k, outcome, "alloc " KFBL_BLOCKS, va,
+				    n_blocks);
+	switch (kfb_shortage(info, n_blocks, &n_free)) {
+	case KFB_SHORT_OF_QUOTA:
 		return kfbl_fail(k, outcome->error,
 				 "alloc " KFBL_BLOCKS
-				 " at %s: quota of client %s: %" PRIu64
-				 " of %" PRIu64 " blocks are in use, %" PRIu64
+				 " at %s: quota of client %s: %" PRIu32
+				 " of %" PRIu32 " blocks are in use, %" PRIu64
 				 " were asked for; free some, or ask the "
 				 "brick's administrator for a larger quota",
 				 va, n_blocks, k->url.text,
 				 k->client_name ? k->client_name : "(none)",
-				 used, quota, n_blocks);
-	n_free = is_full && !kfbrick_get_info(k, &info)
-			 ? info.slots_free + info.slow_free
-			 : UINT64_MAX;
-	if (n_blocks > n_free)
+				 info->owned_blocks, info->quota_blocks,
+				 n_blocks);
+	case KFB_SHORT_OF_SPACE:
 		return kfbl_fail(k, outcome->error,
 				 "alloc " KFBL_BLOCKS " at %s: %s: %" PRIu64
 				 " blocks were asked for, %" PRIu64
 				 " are free; free some, or ask the brick's "
 				 "administrator to make its store larger",
 				 va, n_blocks, k->url.text,
-				 kfb_status_text(outcome->status), n_blocks,
-				 n_free);
-	return kfbl_refused(k, outcome, "%s " KFBL_BLOCKS,
-			    op == KFB_OP_ALLOC ? "alloc" : "free", va,
-			    n_blocks);
+				 kfb_refusal_why(outcome->op, outcome->error),
+				 n_blocks, (uint64_t)n_free);
+	default:
+		return kfbl_refused(k, outcome, "alloc " KFBL_BLOCKS, va,
+				    n_blocks);
+	}
 }
 
 static int send_range(struct kfbrick *k, uint16_t op, uint64_t va,
@@ -107,9 +109,12 @@ static int send_range(struct kfbrick *k, uint16_t op, uint64_t va,
 	req.u.range.va = va;
 	req.u.range.n_blocks = n_blocks;
 	rc = kfbl_call(k, &req, &outcome);
-	if (!rc && outcome.error)
-		rc = refused_range(k, op, va, n_blocks, &outcome);
-	return rc;
+	if (rc || !outcome.error)
+		return rc;
+	if (op == KFB_OP_ALLOC && outcome.error == -ENOSPC)
+		return refused_space(k, va, n_blocks, &outcome);
+	return kfbl_refused(k, &outcome, "%s " KFBL_BLOCKS, kfb_op_label(op),
+			    va, n_blocks);
 }
 
 /* Both are all or nothing: the blocks tell which it was, mostly. */
@@ -176,19 +181,17 @@ int kfbrick_alloc(struct kfbrick *k, uint64_t va, uint64_t n_blocks)
 /* LIST shows no blocks that were freed, nor those that are granted no more. */
 static bool is_absent(struct kfbrick *k, uint64_t va, uint64_t n_blocks)
 {
-	struct kfb_request map = { .op = KFB_OP_MAP },
-			   unmap = { .op = KFB_OP_UNMAP };
-	struct kfb_outcome outcome, ignored;
+	struct kfb_request map = { .op = KFB_OP_MAP };
+	struct kfb_outcome outcome;
 
 	map.u.map.range.va = va;
 	map.u.map.range.n_blocks = n_blocks;
 	map.u.map.flags = KFB_MAP_RO | KFB_MAP_SHARED | KFB_MAP_NOWAIT;
 	if (kfbl_call(k, &map, &outcome))
 		return false;
-	if (!outcome.error) {
-		unmap.u.unmap.mapping_id = k->call_reply.u.map.mapping_id;
-		(void)kfbl_call(k, &unmap, &ignored);
-	}
+	if (!outcome.error)
+		kfb_initiator_unmap_late(&k->core,
+					 k->call_reply.u.map.mapping_id);
 	return outcome.status == KFB_ST_NOT_FOUND;
 }
 

@@ -13,46 +13,12 @@ _Static_assert(KFBRICK_RESERVE_CLEAR == KFB_RESERVE_CLEAR, "one numbering");
 _Static_assert(KFBRICK_RESERVED_EXCLUSIVE_ACCESS_ALL_REGS == KFB_RESERVED_LAST,
 	       "one numbering");
 
-/* The statuses mean something else here than where blocks are mapped. */
-static const char *conflict_text(int error)
-{
-	switch (error) {
-	case -EBADE:
-		return "reservation conflict: this client has not registered "
-		       "that key, another one holds the reservation, or nobody "
-		       "has the key that is to be preempted";
-	case -EINVAL:
-		return "the range is none, another type is reserved than is to "
-		       "be released, or no key is named to be preempted";
-	case -EACCES:
-		return "the range is outside this client's grants, or the "
-		       "client has no name";
-	case -EEXIST:
-		return "blocks of the range belong to registrations of a range "
-		       "that begins at another address";
-	case -EOPNOTSUPP:
-		return "the brick keeps no persistent reservations: it is "
-		       "older, or its settings name no file for them";
-	case -EIO:
-		return KFBL_NOT_DURABLE;
-	default:
-		return NULL;
-	}
-}
-
 static int call_reserving(struct kfbrick *k, const struct kfb_request *req)
 {
 	struct kfb_outcome outcome;
 	int rc = kfbl_call(k, req, &outcome);
-	const char *text;
 
-	if (rc || !outcome.error)
-		return rc;
-	text = conflict_text(outcome.error);
-	if (!text)
-		return kfbl_refused(k, &outcome, "reserve");
-	return kfbl_fail(k, outcome.error, "reserve at %s: %s", k->url.text,
-			 text);
+	return !rc && outcome.error ? kfbl_refused(k, &outcome, "reserve") : rc;
 }
 
 static bool is_sound(const struct kfbrick_reserve *want)

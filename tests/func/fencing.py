@@ -274,7 +274,7 @@ class Fencing(KeptOut):
     def test_whom_one_can_fence(self):
         self.serve()
         for word in "fence", "admit", "clients":
-            self.refused(self.b.ctl(word, "nobody", client="w"), REFUSED, "no client nobody")
+            self.refused(self.b.ctl(word, "nobody", client="w"), REFUSED, "no such client")
         self.refused(self.b.ctl("fence", "w", client="w"), REFUSED, "does not fence itself")
         self.refused(self.b.ctl("fence", "x" * 41, client="w"), REFUSED, "1 to 40")
         self.assertEqual(self.fences.read_text(), "")

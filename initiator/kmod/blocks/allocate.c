@@ -6,6 +6,8 @@
  * Context: process; waits for the brick.
  */
 #include "blocks/kfb_list.h"
+#include "codec/kfb_ops.h"
+#include "session/kfb_refusal.h"
 #include "../device/calls.h"
 #include "mappings.h"
 
@@ -95,21 +97,17 @@ static u64 kfbk_count_absent(const struct kfbk_device *dev, u64 first,
 	return n;
 }
 
-/*
- * To ALLOC a quota is the end of the space; only INFO tells them apart, and how much
- * there is.
- */
+/* What ALLOC lacks only INFO tells. */
 static bool kfbk_say_space(struct kfbk_device *dev, u64 first, u64 n_blocks)
 {
 	struct kfbk_call call = { .core.req = { .op = KFB_OP_INFO },
 				  .core.reply = &dev->replies[0] };
 	const struct kfb_info *info = &call.core.reply->u.info;
-	u64 at, wanted = kfbk_count_absent(dev, first, n_blocks, &at);
+	u64 at, n_free, wanted = kfbk_count_absent(dev, first, n_blocks, &at);
 
 	if (kfbk_call(dev, &call))
 		return false;
-	if (info->flags & KFB_INFO_QUOTA &&
-	    info->owned_blocks + wanted > info->quota_blocks)
+	if (kfb_shortage(info, wanted, &n_free) == KFB_SHORT_OF_QUOTA)
 		kfbk_say(
 			dev,
 			"cannot allocate the range: of this client's quota of %u blocks %u are in use, and %llu more are wanted",
@@ -117,15 +115,15 @@ static bool kfbk_say_space(struct kfbk_device *dev, u64 first, u64 n_blocks)
 	else
 		kfbk_say(
 			dev,
-			"cannot allocate the range: the brick has no space left: %llu more blocks are wanted, %llu are free",
-			wanted, info->slots_free + info->slow_free);
+			"cannot allocate the range: %s: %llu more blocks are wanted, %llu are free",
+			kfb_refusal_why(KFB_OP_ALLOC, -ENOSPC), wanted, n_free);
 	return true;
 }
 
 int kfbk_maps_add(struct kfbk_device *dev, u64 first, u64 n_blocks)
 {
 	enum kfb_disk_use use = kfbk_options_use(&dev->options);
-	const char *what = "list";
+	u16 op = KFB_OP_LIST;
 	int ret = kfbk_find_allocated(dev, first, n_blocks);
 	u64 end, i, absent, at;
 	const char *why;
@@ -143,7 +141,7 @@ int kfbk_maps_add(struct kfbk_device *dev, u64 first, u64 n_blocks)
 		}
 	}
 	if (!ret && !dev->options.thin && kfb_disk_allocates(use)) {
-		what = "allocate";
+		op = KFB_OP_ALLOC;
 		for (i = first; !ret && i < n_blocks; i = end) {
 			end = kfbk_run_end(dev, i, n_blocks);
 			if (dev->blocks[i].state == KFB_BLOCK_ABSENT)
@@ -154,12 +152,12 @@ int kfbk_maps_add(struct kfbk_device *dev, u64 first, u64 n_blocks)
 	}
 	/* With a cache blocks are mapped when they are needed. */
 	if (!ret && !dev->cache.cap) {
-		what = "map";
+		op = KFB_OP_MAP;
 		ret = kfbk_map_unmapped(dev, first, n_blocks, false);
 	}
-	why = ret ? kfbk_map_why(ret) : NULL;
+	why = ret ? kfb_refusal_why(op, ret) : NULL;
 	if (why)
-		kfbk_say(dev, "cannot %s the range: %s", what, why);
+		kfbk_say(dev, "cannot %s the range: %s", kfb_op_label(op), why);
 	return ret;
 }
 

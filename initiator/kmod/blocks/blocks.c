@@ -48,7 +48,7 @@ static int kfbk_fill_block(struct kfbk_device *dev, u64 block)
 		return ret;
 	do {
 		ret = kfbk_call_range(dev, KFB_OP_ALLOC, block, 1);
-	} while (ret && kfbk_range_may_pass(dev, ret, tries++));
+	} while (ret && kfbk_range_may_pass(dev, KFB_OP_ALLOC, ret, tries++));
 	/* It may be there because the answer to an earlier try was lost. */
 	if (!ret || ret == -EEXIST) {
 		ret = dev->cache.cap ? kfbk_cache_map(dev, block)

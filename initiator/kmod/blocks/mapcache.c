@@ -30,6 +30,7 @@
 #include <linux/slab.h>
 
 #include "kfb_initiator_retain.h"
+#include "session/kfb_refusal.h"
 #include "mappings.h"
 #include "../io/requests.h"
 #include "../device/trace.h"
@@ -355,7 +356,7 @@ int kfbk_cache_map(struct kfbk_device *dev, u64 block)
 		kfbk_changed_hands(dev);
 		return ret;
 	}
-	why = ret ? kfbk_map_why(ret) : NULL;
+	why = ret ? kfb_refusal_why(KFB_OP_MAP, ret) : NULL;
 	if (why && !kfbk_is_ending(dev)) {
 		kfbk_say(dev, "block %llu cannot be mapped: %s", block, why);
 		kfbk_err_limited(dev, "block %llu cannot be mapped: %s\n",

@@ -32,8 +32,6 @@ int kfbk_map_run(struct kfbk_device *dev, u64 first, u64 n, bool in_mapping);
 int kfbk_map_again(struct kfbk_device *dev, u64 first, u64 n);
 /* Map what is UNMAPPED of some blocks, again and again or once. */
 int kfbk_map_unmapped(struct kfbk_device *dev, u64 first, u64 end, bool again);
-/* Words on a MAP that failed, or NULL: that has been said. */
-const char *kfbk_map_why(int error);
 /* Until when a MAP is tried that is refused for now. */
 u64 kfbk_map_deadline_ms(const struct kfbk_device *dev,
 			 bool is_waiting_for_brick);

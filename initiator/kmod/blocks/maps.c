@@ -15,6 +15,7 @@
 #include <linux/delay.h>
 #include <linux/slab.h>
 
+#include "session/kfb_refusal.h"
 #include "../device/calls.h"
 #include "mappings.h"
 #include "../device/trace.h"
@@ -142,12 +143,12 @@ static int kfbk_take_page(struct mapping *m)
 	struct kfbk_device *dev = m->dev;
 	int ret;
 
+	if (!m->session_id)
+		m->session_id = m->call.core.session_id;
 	ret = kfb_map_try_took(&m->map_try, reply);
 	if (ret)
 		return ret;
 	kfbk_lock(dev);
-	if (!m->session_id)
-		m->session_id = m->call.core.session_id;
 	ret = m->session_id == dev->core.client.session_id
 		      ? kfbk_take_handles(m, reply)
 		      : -ECONNRESET;
@@ -196,8 +197,7 @@ static int kfbk_ask_mapping(struct mapping *m)
 		/* What it waits for from now on. */
 		if (m->call.core.in_mapping)
 			kfbk_say(m->dev, "%s",
-				 ret == -ETIMEDOUT ? no_answer
-						   : kfbk_map_why(ret));
+				 kfb_refusal_why(KFB_OP_MAP, ret) ?: no_answer);
 		msleep(pause_ms);
 	}
 }
@@ -215,19 +215,18 @@ u64 kfbk_map_deadline_ms(const struct kfbk_device *dev,
 	return now_ms + (dev->options.reconnect_ms ?: dev->options.timeout_ms);
 }
 
-/* Some of a mapping's pages have come, and it is of no use. */
+/*
+ * Some of a mapping's pages have come, and it is of no use. Nobody waits for the brick
+ * to take it back; with its session it is gone.
+ */
 static void kfbk_undo_mapping(struct mapping *m)
 {
-	struct kfbk_call call = {
-		.core.req = { .op = KFB_OP_UNMAP,
-			      .u.unmap.mapping_id = m->map_try.mapping_id },
-		.core.in_mapping = m->call.core.in_mapping,
-		.core.in_session = m->call.core.in_session,
-	};
+	struct kfbk_device *dev = m->dev;
 
-	/* Otherwise the mapping is gone with its session. */
-	if (m->session_id == READ_ONCE(m->dev->core.client.session_id))
-		kfbk_call(m->dev, &call);
+	kfbk_lock(dev);
+	if (m->session_id == dev->core.client.session_id)
+		kfb_initiator_unmap_late(&dev->core, m->map_try.mapping_id);
+	kfbk_unlock(dev);
 }
 
 int kfbk_map_run(struct kfbk_device *dev, u64 first, u64 n, bool in_mapping)
@@ -279,7 +278,7 @@ int kfbk_map_again(struct kfbk_device *dev, u64 first, u64 n)
 		/* By the try that was answered late: that is being undone. */
 		if (ret == -EBUSY && was_late)
 			ret = -EAGAIN;
-	} while (ret && kfbk_range_may_pass(dev, ret, tries++));
+	} while (ret && kfbk_range_may_pass(dev, KFB_OP_MAP, ret, tries++));
 	return ret;
 }
 
@@ -304,38 +303,6 @@ int kfbk_map_unmapped(struct kfbk_device *dev, u64 first, u64 end, bool again)
 		kfbk_unlock(dev);
 	}
 	return ret;
-}
-
-const char *kfbk_map_why(int error)
-{
-	switch (error) {
-	case -EACCES:
-		return "it is outside this client's grants, or the client is in a group, whose disks are attached shared";
-	case -EBUSY:
-		return "blocks of it are mapped: by somebody else, or by this host in a session whose lease is not over";
-	case -EBADE:
-		return "it is reserved for others: register this client's key first (brickctl reserve)";
-	case -EAGAIN:
-		return "the brick waits for those who had it before";
-	case -ENOSPC:
-		return "the brick has no space left";
-	case -EEXIST:
-		return "somebody else is allocating blocks of it";
-	case -EDQUOT:
-		return "a limit of the brick is reached";
-	case -ENOMEM:
-		return "the brick has no memory for that";
-	case -ESHUTDOWN:
-		return "the brick is stopping";
-	case -EPROTO:
-		return "the brick answered something else";
-	case -ECONNRESET:
-	case -ETIMEDOUT:
-		/* That has been said. */
-		return NULL;
-	default:
-		return "it may not be done";
-	}
 }
 
 int kfbk_lock_settled(struct kfbk_device *dev) __acquires(&dev->lock)
@@ -369,21 +336,13 @@ void kfbk_changed_hands(struct kfbk_device *dev)
 static bool kfbk_unmap_may_pass(const struct kfbk_device *dev, int error,
 				u64 until_ms)
 {
-	if (kfbk_is_ending(dev))
+	if (kfbk_is_ending(dev) ||
+	    !kfb_refusal_may_pass(KFB_OP_UNMAP, error, KFB_PATIENCE_DISK))
 		return false;
-	switch (error) {
-	case -ETIMEDOUT:
+	if (error == -ETIMEDOUT)
 		return true;
-	case -ENOMEM:
-	case -EIO:
-	case -EBUSY:
-	case -EAGAIN:
-	case -ESHUTDOWN:
-		msleep(PAUSE_MS);
-		return kfbk_now_ms() < until_ms;
-	default:
-		return false;
-	}
+	msleep(PAUSE_MS);
+	return kfbk_now_ms() < until_ms;
 }
 
 void kfbk_settle_unmap(struct kfbk_device *dev, u64 first, u64 end,

@@ -13,6 +13,7 @@
  */
 #include <linux/sched/mm.h>
 
+#include "session/kfb_refusal.h"
 #include "mappings.h"
 #include "../device/trace.h"
 
@@ -71,7 +72,7 @@ void kfbk_restore(struct work_struct *work)
 		 * the session was lost again the next one asks for this.
 		 */
 		kfbk_say(dev, "blocks cannot be mapped again: %s",
-			 kfbk_map_why(ret) ?: fi_strerror(ret));
+			 kfb_refusal_why(KFB_OP_MAP, ret) ?: fi_strerror(ret));
 		kfbk_lock(dev);
 		if (session_id == dev->core.client.session_id) {
 			dev->keeps_why = true;

@@ -549,30 +549,18 @@ int kfbk_session_start(struct kfbk_device *dev)
 	return ret;
 }
 
-/*
- * Disconnect: else what this session has stays until its lease ends, also what it
- * has only just begun to map.
- */
 void kfbk_session_leave(struct kfbk_device *dev)
 {
-	struct kfbk_call end = {
-		.core = {
-			.req = { .op = KFB_OP_PING,
-				 .u.ping.flags = KFB_PING_END },
-			.in_mapping = true,
-		},
-	};
-	bool can;
+	struct kfbk_call end;
+	bool is_under_way;
 
+	init_completion(&end.done);
 	kfbk_lock(dev);
-	/* What comes after it is the end, and no loss to come back from. */
-	dev->core.client.config.reconnect_ms = 0;
-	dev->options.timeout_ms = min(dev->options.timeout_ms, 1000U);
-	dev->core.timeout_ms = dev->options.timeout_ms;
-	can = kfb_client_can_call(&dev->core.client, 0);
+	is_under_way = kfb_initiator_leave(&dev->core, &end.core);
+	dev->options.timeout_ms = dev->core.timeout_ms;
 	kfbk_unlock(dev);
-	if (can)
-		kfbk_call(dev, &end);
+	if (is_under_way)
+		wait_for_completion(&end.done);
 	kfbk_give_up(dev);
 }
 

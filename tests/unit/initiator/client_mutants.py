@@ -8,6 +8,8 @@ UNIT = "tests/unit/initiator/test-"
 INITIATOR = UNIT + "core-initiator"
 REPLAY = UNIT + "core-copies"
 MAP_TRY = UNIT + "core-map_try"
+REFUSAL = UNIT + "core-refusal"
+REFUSALS = "session/kfb_refusal.c"
 BLOCK = UNIT + "core-block"
 KEPT = UNIT + "lib-retain"
 COPY = UNIT + "core-retain"
@@ -40,8 +42,39 @@ CLIENT_MUTANTS = {
         "kfb_client_move(c, c->is_mapped && !c->is_replaced\n", "kfb_client_move(c, c->is_mapped\n",
         UNIT + "core-queues", folder=CORE),
     "unmap-without-an-answer-is-one": Mutant(
-        "unmap", "map.c", "return rc == -ENOMEM || rc == -ETIMEDOUT;", "return rc == -ENOMEM;",
-        UNIT + "lib-doubt", folder=LIB),
+        "unmap", REFUSALS, "\t{ KFB_OF(UNMAP), -ETIMEDOUT, KFB_PATIENCE_CALLER },\n", "",
+        UNIT + "lib-doubt", folder=CORE),
+    "unmap-that-is-put-off-is-one": Mutant(
+        "unmap", REFUSALS, "\t{ KFB_OF(UNMAP), -EAGAIN, KFB_PATIENCE_CALLER },\n", "",
+        UNIT + "lib-control", folder=CORE),
+    "mapping-that-came-late-is-asked-for-once": Mutant(
+        "unmap", REFUSALS, "\t{ KFB_OF(UNMAP), -EAGAIN, KFB_PATIENCE_CALLER },\n", "",
+        INITIATOR, folder=CORE),
+    "who-leaves-while-it-maps-says-nothing": Mutant(
+        "calls", "kfb_initiator_call.c", "if (!kfb_client_can_call(&i->client, 0))\n\t\treturn 0;\n\tmemset(end",
+        "if (kfb_client_state(&i->client) != KFB_CLIENT_LIVE)\n\t\treturn 0;\n\tmemset(end",
+        INITIATOR, folder=CORE),
+    "who-leaves-comes-back": Mutant(
+        "calls", "kfb_initiator_call.c", "\ti->client.config.reconnect_ms = 0;\n", "",
+        INITIATOR, folder=CORE),
+    "who-leaves-waits": Mutant(
+        "calls", "kfb_initiator_call.c", "i->timeout_ms = KFB_INITIATOR_LEAVE_MS;", ";",
+        INITIATOR, folder=CORE),
+    "refusals-pass-for-anybody": Mutant(
+        "refusals", REFUSALS, "return p < end && who >= p->who;", "return p < end;",
+        REFUSAL, folder=CORE),
+    "next-step-is-that-of-another-op": Mutant(
+        "refusals", REFUSALS, "r->error == error && r->ops & kfb_refusal_of(op)", "r->error == error",
+        REFUSAL, folder=CORE),
+    "general-next-step-is-forgotten": Mutant(
+        "refusals", REFUSALS, "\tif (r < KFB_REFUSALS_END && !r->next)\n", "\tif (0)\n",
+        REFUSAL, folder=CORE),
+    "connection-is-a-refusal": Mutant(
+        "refusals", REFUSALS, "kfb_status_to_errno(status) == error ?", "1 ?",
+        REFUSAL, folder=CORE),
+    "smaller-quota-is-none": Mutant(
+        "refusals", REFUSALS, "(owned > quota || n_blocks > quota - owned)", "n_blocks > quota - owned",
+        REFUSAL, folder=CORE),
     "shared-blocks-are-mapped-alone": Mutant(
         "sharing", "blocks/kfb_disk.c", "return KFB_MAP_RW | KFB_MAP_SHARED;",
         "return KFB_MAP_RW | KFB_MAP_EXCLUSIVE;", DISK, folder=CORE),
@@ -284,9 +317,10 @@ CLIENT_MUTANTS = {
         "replay", "kfb_initiator_replay.c", "t->strikes += t->runs && kfb_is_at_fault(error);", "",
         REPLAY, folder=CORE),
     "short-memory-is-final": Mutant(
-        "restore", "blocks/kfb_map_try.c", "\tcase -ENOMEM:\n", "", MAP_TRY, folder=CORE),
+        "restore", REFUSALS, "\t{ KFB_OF(MAP), -ENOMEM, KFB_PATIENCE_RESTORE },\n", "", MAP_TRY,
+        folder=CORE),
     "refusals-pass-for-ever": Mutant(
-        "restore", "blocks/kfb_map_try.c", " || now_ms >= t->until_ms", "", MAP_TRY, folder=CORE),
+        "restore", "blocks/kfb_map_try.c", " ||\n\t    now_ms >= t->until_ms", "", MAP_TRY, folder=CORE),
     "next-try-does-not-wait-either": Mutant(
         "restore", "blocks/kfb_map_try.c", "t->flags &= ~KFB_MAP_NOWAIT;", ";", MAP_TRY, folder=CORE),
     "mapping-of-a-bad-page-is-unknown": Mutant(
@@ -309,7 +343,7 @@ CLIENT_MUTANTS = {
         "replay", "kfb_initiator_replay.c", "t->runs && kfb_is_at_fault(error)",
         "kfb_is_at_fault(error)", REPLAY, folder=CORE),
     "dead-mapping-stays": Mutant(
-        "sessions", "map.c", "is_there = !mapping->error && ", "is_there = ",
+        "sessions", "map.c", "is_there = !mapping->error &&\n", "is_there =\n",
         UNIT + "lib-resume", folder=LIB),
     "accepted-loss-fails-writes": Mutant(
         "replay", "flush.c", "k->core.retain.error = 0;", ";", KEPT, folder=LIB),
@@ -475,7 +509,7 @@ CLIENT_MUTANTS = {
         "calls", "requests.c", "if (!is_absent(k, va, n_blocks))",
         "if (!is_absent(k, va, n_blocks) && 0)", UNIT + "lib-control", folder=LIB),
     "mapping-that-the-brick-keeps-is-forgotten": Mutant(
-        "calls", "map.c", "\tif (is_there && rc == -ENOMEM)\n\t\treturn rc;\n", "",
+        "calls", "map.c", "\tif (is_there && rc != -ETIMEDOUT)\n\t\treturn rc;\n", "",
         UNIT + "lib-control", folder=LIB),
     "mapping-that-the-brick-keeps-is-asked-for-once": Mutant(
         "calls", "kfb_initiator_call.c", "\tkfb_initiator_add_late(i, id);\n", "",

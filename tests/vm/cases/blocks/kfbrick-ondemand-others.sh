@@ -185,7 +185,7 @@ waits() {
 	check "somebody maps all of them" wait_for $LONG_S has_said REMOTE /tmp/hold.out
 	_holder=$(pidof brickctl)
 	check "who does not wait is refused" \
-		says "blocks of it are mapped" ctl attach --base 96M --size 4
+		says "blocks of the range are mapped" ctl attach --base 96M --size 4
 	ctl attach --base 96M --size 4 --wait-s 3600 \
 		>/tmp/waits.disk 2>/tmp/waits.err &
 	_waiter=$!
