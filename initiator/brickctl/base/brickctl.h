@@ -293,10 +293,6 @@ int ctl_fail_call(struct ctl *ctl, int error, const char *format, ...)
 int ctl_fail_as(struct ctl *ctl, int status, int error, const char *next,
 		const char *what);
 
-/* As ctl_fail_call(), where what the brick refuses has a next step of its own. */
-int ctl_fail_known(struct ctl *ctl, int error, const struct ctl_next *nexts,
-		   const char *what);
-
 /**
  * ctl_fail_why - the same, where it is known why
  * @ctl: connected

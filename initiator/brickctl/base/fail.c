@@ -117,27 +117,20 @@ static int failure_status_of(const struct ctl *ctl, int error)
 	}
 }
 
-static const struct ctl_next refused_nexts[] = {
-	{ -EEXIST, "brickctl list shows what is allocated" },
-	{ -ENOENT, "brickctl list shows what is there" },
-	{ -EBUSY, "brickctl list mine shows the mappings of this client" },
-	{ -EACCES, "the brick's configuration grants each client its ranges" },
-	{ -ENOSPC,
-	  "brickctl info shows the free space, the quota and the limits" },
-	{ -EDQUOT,
-	  "brickctl info shows the free space, the quota and the limits" },
-	{ -EAGAIN, "try again later" },
-	{ -ESTALE, "brickctl list mine shows the mappings that live" },
-	{ -EIO, "the brick's log says more" },
-	{ 0, "the brick's log may say more" },
-};
+/* The library's sentence ends in "; what to do" when the brick has refused. */
+static const char *next_after_refusal(const char *why)
+{
+	const char *semicolon = strstr(why, "; ");
+
+	return semicolon ? semicolon + 2 : "the brick's log may say more";
+}
 
 /*
  * The brick lets go of what a client has mapped when its lease is over: who has
  * just lost it, or finds it with another, is told when that is.
  */
-static const char *next_with_lease(const struct ctl *ctl, int status, int error,
-				   char text[NEXT_BYTES])
+static const char *next_step(const struct ctl *ctl, int status, const char *why,
+			     char text[NEXT_BYTES])
 {
 	const char *next = "it may have happened or not: run brickctl list";
 	uint32_t s = ctl->k ? (kfbrick_lease_ms(ctl->k) + 999) / 1000 : 0;
@@ -145,7 +138,7 @@ static const char *next_with_lease(const struct ctl *ctl, int status, int error,
 	if (status == CTL_UNREACHED)
 		return "nothing has changed: see that the brick runs, then try again";
 	if (status != CTL_UNKNOWN)
-		return ctl_next_of(refused_nexts, error);
+		return next_after_refusal(why);
 	if (!s || !ctl->under_way)
 		return next;
 	snprintf(text, NEXT_BYTES,
@@ -183,8 +176,7 @@ static int fail_operation(struct ctl *ctl, int error, const char *why,
 
 	vsnprintf(what, sizeof(what), format, args);
 	return ctl_fail_why(ctl, status, error,
-			    next_with_lease(ctl, status, error, next), what,
-			    why);
+			    next_step(ctl, status, why, next), what, why);
 }
 
 /* The library usually names what it was about; then it need not be said. */
@@ -192,7 +184,7 @@ int ctl_fail_why(struct ctl *ctl, int status, int error, const char *next,
 		 const char *what, const char *why)
 {
 	bool named = strstr(why, what) != NULL;
-	/* Its sentences end in "; what to do", and ours know the commands. */
+	/* What it says to do next is told apart, if it is told. */
 	const char *semicolon = strstr(why, "; ");
 	size_t len = semicolon ? (size_t)(semicolon - why) : strlen(why);
 	struct kfbrick_event event = { .size = sizeof(event) };
@@ -223,15 +215,6 @@ int ctl_fail_as(struct ctl *ctl, int status, int error, const char *next,
 	return ctl_fail_why(ctl, status, error, next, what, why_of(ctl, error));
 }
 
-int ctl_fail_known(struct ctl *ctl, int error, const struct ctl_next *nexts,
-		   const char *what)
-{
-	const char *next = ctl_next_of(nexts, error);
-
-	return next ? ctl_fail_as(ctl, CTL_REFUSED, error, next, what)
-		    : ctl_fail_call(ctl, error, "%s", what);
-}
-
 int ctl_fail_silence(struct ctl *ctl, int timeout_ms, const char *format, ...)
 {
 	int status = failure_status_of(ctl, -ETIMEDOUT);
@@ -243,7 +226,7 @@ int ctl_fail_silence(struct ctl *ctl, int timeout_ms, const char *format, ...)
 	vsnprintf(what, sizeof(what), format, args);
 	va_end(args);
 	return ctl_fail(ctl, status, -ETIMEDOUT,
-			next_with_lease(ctl, status, -ETIMEDOUT, next),
+			next_step(ctl, status, "", next),
 			"%s: nothing has moved within %d ms", what, timeout_ms);
 }
 

@@ -135,13 +135,6 @@ static int read_options(struct ctl *ctl, const struct ctl_args *args,
 	return status;
 }
 
-static const struct ctl_next reserve_nexts[] = {
-	{ -EBADE, "brickctl reserve show VA+N says who has which key" },
-	{ -EOPNOTSUPP,
-	  "reservations = PATH in brickd.conf names the file that it keeps them in, from version 0.2 on" },
-	{ 0 },
-};
-
 static void print_reservation_json(uint64_t va,
 				   const struct kfbrick_reservation *r)
 {
@@ -175,7 +168,7 @@ static int show_reservation(struct ctl *ctl, const char *range, uint64_t va,
 	if (ctl_is_unanswered(err))
 		return ctl_fail_as(ctl, CTL_UNREACHED, err, "ask again", range);
 	if (err)
-		return ctl_fail_known(ctl, err, reserve_nexts, range);
+		return ctl_fail_call(ctl, err, "%s", range);
 	if (ctl->json) {
 		print_reservation_json(va, &r);
 		return CTL_DONE;
@@ -202,7 +195,7 @@ static int change_reservation(struct ctl *ctl, const char *range,
 				   "reserve show VA+N says",
 				   range);
 	if (err)
-		return ctl_fail_known(ctl, err, reserve_nexts, range);
+		return ctl_fail_call(ctl, err, "%s", range);
 	object = json_object_new_object();
 	ctl_json_text(object, "done", action->done);
 	ctl_json_hex(object, "va", want->va);

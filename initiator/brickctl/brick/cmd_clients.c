@@ -27,20 +27,13 @@ static struct json_object *client_json(const struct kfbrick_client *client)
 	return object;
 }
 
-static const struct ctl_next clients_nexts[] = {
-	{ -ENOENT, "brickctl clients shows those it knows" },
-	{ -EACCES,
-	  "role = fencer in its section of brickd.conf gives it that" },
-	{ 0 },
-};
-
 static int show_one(struct ctl *ctl, const char *name)
 {
 	struct kfbrick_client client = { .size = sizeof(client) };
 	int err = kfbrick_get_client(ctl->k, name, &client);
 
 	if (err)
-		return ctl_fail_known(ctl, err, clients_nexts, name);
+		return ctl_fail_call(ctl, err, "%s", name);
 	if (ctl->json)
 		ctl_json_print(client_json(&client));
 	else
@@ -64,7 +57,7 @@ static int show_all(struct ctl *ctl)
 	if (err == -ENOENT)
 		return ctl_done(ctl, ctl_json_of("clients", list), "%s", "");
 	json_object_put(list);
-	return ctl_fail_known(ctl, err, clients_nexts, ctl->settings.brick);
+	return ctl_fail_call(ctl, err, "%s", ctl->settings.brick);
 }
 
 static int run_clients(struct ctl *ctl, const struct ctl_args *args)

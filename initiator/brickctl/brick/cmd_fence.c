@@ -6,15 +6,6 @@
 
 #include "initiator/brickctl/base/brickctl.h"
 
-static const struct ctl_next fence_nexts[] = {
-	{ -ENOENT, "brickctl clients shows those it knows" },
-	{ -EACCES,
-	  "role = fencer in its section of brickd.conf gives it that" },
-	{ -EOPNOTSUPP,
-	  "fences = PATH in brickd.conf names the file that it keeps them in, from version 0.2 on" },
-	{ 0 },
-};
-
 static int change_client(struct ctl *ctl, const char *client,
 			 int (*call)(struct kfbrick *k, const char *client),
 			 const char *done)
@@ -31,7 +22,7 @@ static int change_client(struct ctl *ctl, const char *client,
 				   "it may have happened or not: say it again",
 				   client);
 	if (err)
-		return ctl_fail_known(ctl, err, fence_nexts, client);
+		return ctl_fail_call(ctl, err, "%s", client);
 	return ctl_done(ctl, ctl_json_of(done, json_object_new_string(client)),
 			"%s %s\n", client, done);
 }

@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "model.h"
+#include "session/kfb_refusal.h"
 
 #define HEADER_BYTES 65536
 #define CALLS_MAX    32
@@ -64,6 +65,43 @@ static int wanted_failure(const char *call)
 	return 0;
 }
 
+/* As the library puts it, which has the words from the core. */
+static int refuse(uint16_t op, int error)
+{
+	static char text[512];
+
+	snprintf(text, sizeof(text), "the model refuses: %s; %s",
+		 kfb_refusal_why(op, error), kfb_refusal_next(op, error));
+	error_text = text;
+	return error;
+}
+
+/* The op of a call that the brick may refuse, or 0. */
+static uint16_t op_of(const char *call)
+{
+	static const struct {
+		const char *call;
+		uint16_t op;
+	} calls[] = {
+		{ "alloc", KFB_OP_ALLOC },
+		{ "free", KFB_OP_FREE },
+		{ "map", KFB_OP_MAP },
+		{ "unmap", KFB_OP_UNMAP },
+		{ "fence", KFB_OP_FENCE },
+		{ "admit", KFB_OP_FENCE },
+		{ "get_client", KFB_OP_CLIENT },
+		{ "next_client", KFB_OP_CLIENT },
+		{ "reserve", KFB_OP_RESERVE },
+		{ "get_reservation", KFB_OP_RESERVATION },
+	};
+
+	for (size_t i = 0; i < sizeof(calls) / sizeof(calls[0]); i++) {
+		if (!strcmp(calls[i].call, call))
+			return calls[i].op;
+	}
+	return 0;
+}
+
 int model_enter(const char *call, const char *format, ...)
 {
 	const char *path = getenv("MODEL_LOG");
@@ -72,6 +110,8 @@ int model_enter(const char *call, const char *format, ...)
 	FILE *log;
 
 	error_text = err ? "the model was told to fail" : "";
+	if (err && op_of(call))
+		refuse(op_of(call), err);
 	log = path ? fopen(path, "ae") : NULL;
 	if (!log)
 		return err;
@@ -282,7 +322,7 @@ int kfbrick_get_client(struct kfbrick *k, const char *name,
 	if (err)
 		return err;
 	if (strcmp(name, "one") != 0 && strcmp(name, "two") != 0)
-		return -ENOENT;
+		return refuse(KFB_OP_CLIENT, -ENOENT);
 	fill_client(client, !strcmp(name, "one"));
 	return 0;
 }
@@ -345,17 +385,18 @@ int kfbrick_next_event(struct kfbrick *k, struct kfbrick_event *event)
 	return 1;
 }
 
-/* Return: 0 when all blocks of the range are (or are not) allocated. */
-static int check_range(struct kfbrick *k, uint64_t va, uint64_t n, bool want)
+/* Return: 0 when all blocks of the range are allocated, or for ALLOC none. */
+static int check_range(struct kfbrick *k, uint16_t op, uint64_t va, uint64_t n)
 {
+	bool want = op != KFB_OP_ALLOC;
 	uint64_t first = model_block(va);
 	uint64_t i;
 
 	if (first >= MODEL_BLOCKS || n > MODEL_BLOCKS - first)
-		return -EACCES;
+		return refuse(op, -EACCES);
 	for (i = first; i < first + n; i++) {
 		if (!k->state->allocated[i] == want)
-			return want ? -ENOENT : -EEXIST;
+			return refuse(op, want ? -ENOENT : -EEXIST);
 	}
 	return 0;
 }
@@ -365,7 +406,7 @@ int kfbrick_alloc(struct kfbrick *k, uint64_t va, uint64_t n_blocks)
 	int err = model_enter("alloc", "0x%" PRIx64 "+%" PRIu64, va, n_blocks);
 
 	if (!err)
-		err = check_range(k, va, n_blocks, false);
+		err = check_range(k, KFB_OP_ALLOC, va, n_blocks);
 	if (!err)
 		memset(k->state->allocated + model_block(va), 1, n_blocks);
 	return err;
@@ -376,7 +417,7 @@ int kfbrick_free(struct kfbrick *k, uint64_t va, uint64_t n_blocks)
 	int err = model_enter("free", "0x%" PRIx64 "+%" PRIu64, va, n_blocks);
 
 	if (!err)
-		err = check_range(k, va, n_blocks, true);
+		err = check_range(k, KFB_OP_FREE, va, n_blocks);
 	if (!err)
 		memset(k->state->allocated + model_block(va), 0, n_blocks);
 	return err;
@@ -390,7 +431,7 @@ int kfbrick_map(struct kfbrick *k, uint64_t va, uint64_t n_blocks,
 			      n_blocks, flags);
 
 	if (!err)
-		err = check_range(k, va, n_blocks, true);
+		err = check_range(k, KFB_OP_MAP, va, n_blocks);
 	if (err)
 		return err;
 	while (m->id)

@@ -463,8 +463,8 @@ class Errors(Case):
     def test_a_message_has_what_where_why_and_what_next(self):
         self.assertEqual(
             self.fails(REFUSED, "", "free", "4M+2"),
-            "brickctl: free: 0x400000+2: No such file or directory; "
-            "brickctl list shows what is there\n")
+            "brickctl: free: 0x400000+2: the model refuses: a block of the range is not "
+            "allocated, or there is no such mapping; brickctl list shows what is there\n")
 
     def test_json_errors_are_one_object_on_standard_error(self):
         done = self.ctl("--json", "free", "4M+2")
