@@ -212,8 +212,8 @@ enum kfb_initiator_level {
  *	kfb_client_mapped()
  * @set_rate: how much the session may move from now on, kfb_rate_ok(); or NULL. What
  *	is under way goes on
- * @writes_lost: completed writes are lost, which every flush says from now on;
- *	or NULL
+ * @writes_lost: completed writes are lost, which every flush says from now on, and
+ *	the port fails all writes; NULL: it goes on writing
  * @can_commit: can writes be durable when they complete? NULL: not all of them
  * @can_read_back: can a queue be flushed by reading? NULL: always
  * @over: the client does not come back, and nothing of it is open; those who
@@ -346,10 +346,9 @@ struct kfb_initiator_retain {
  * @losses: completed writes that are lost
  * @flush_mode: KFB_FLUSH_*: how writes become durable in this session
  * @has_promised: somebody was told whether there is a cache: it stays so
- * @retains: there is a copy of each write that may be lost; a port whose writes
- *	all fail after a loss takes it back in ops->writes_lost
- * @replay_due: copies are to be written again before anything else; such a port
- *	takes this back in ops->writes_lost, too
+ * @retains: there is a copy of each write that may be lost; not any more after a loss,
+ *	where ops->writes_lost says that writes fail
+ * @replay_due: copies are to be written again before anything else; as @retains
  * @is_over: nobody will ever answer
  * @are_due: some of @flushes are to begin
  * @untold_error: of the medium, until a flush of everything returns it

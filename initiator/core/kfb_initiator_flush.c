@@ -342,8 +342,12 @@ void kfb_initiator_lose(struct kfb_initiator *i, const struct kfb_dirty *writes,
 	i->ops->say(i, KFB_SAY_WHY,
 		    "writes that were completed and not flushed are lost",
 		    kfb_losses_text(why), 0);
-	if (i->ops->writes_lost)
+	if (i->ops->writes_lost) {
+		/* Nothing is written any more: copies are of no use. */
+		i->retains = 0;
+		i->replay_due = 0;
 		i->ops->writes_lost(i, writes);
+	}
 	/* Who waits for one write hears of it when that is whole. */
 	kfb_ring_for_each(flush, after, &i->flushes, node) {
 		if (!flush->is_of_write || !i->ops->take_back)

@@ -126,9 +126,6 @@ void kfbk_flush_writes_lost(struct kfb_initiator *i,
 		kfbk_err(dev, "lost: %llu bytes at %llu\n",
 			 writes->ranges[n].len,
 			 writes->ranges[n].va - dev->options.base);
-	/* Nothing is written any more: copies are of no use. */
-	i->retains = false;
-	i->replay_due = false;
 	kfbk_move(dev, KFB_DISK_LOST);
 }
 

@@ -336,6 +336,11 @@ CLIENT_MUTANTS = {
     "memory-is-kept-for-what-was-not-posted": Mutant(
         "replay", "kfb_initiator_replay.c", "\t\tkfb_initiator_replay_is_read(i);\n\t\treturn rc;",
         "\t\treturn rc;", REPLAY, folder=CORE),
+    "lossy-disk-writes-copies": Mutant(
+        "replay", "kfb_initiator_flush.c", "\t\ti->replay_due = 0;\n\t\ti->ops->writes_lost",
+        "\t\ti->ops->writes_lost", REPLAY, folder=CORE),
+    "lossy-disk-keeps-copies": Mutant(
+        "replay", "kfb_initiator_flush.c", "\t\ti->retains = 0;\n", "", REPLAY, folder=CORE),
     "strikes-are-anothers": Mutant(
         "replay", "kfb_initiator_replay.c", "t->runs = 0;\n\tt->strikes = 0;",
         "t->runs = 0;", REPLAY, folder=CORE),

@@ -147,15 +147,35 @@ static void a_copy_that_kills_connections_is_a_loss(void **state)
 	assert_true(port->i.losses.ranges.all);
 }
 
+/* It would be written over what its user does about the loss. */
+static void a_disk_that_has_lost_writes_writes_none_again(void **state)
+{
+	(void)state;
+	lose_with_copies(2);
+	kfb_initiator_lose(&port->i, &(struct kfb_dirty){ .all = 1 },
+			   KFB_LOSS_BIRTH);
+	assert_false(port->i.replay_due);
+	kfb_initiator_replay(&port->i);
+	assert_int_equal(port->n_written, 0);
+	kfb_flush_wrote(&port->q[0].flush, 0, 512);
+	kfb_initiator_flush_lost(&port->q[0]);
+	kfb_initiator_validate(&port->q[0], KFB_FATE_GONE);
+	assert_false(port->i.replay_due);
+}
+
 /*
  * The first of so many copies ends its connection three times: all are given up, while
- * the others are under way. The loss is accepted.
+ * the others are under way. The loss is accepted, as it can be where writes go on.
  */
 static void give_copies_up(uint32_t n)
 {
+	static struct kfb_initiator_ops goes_on;
 	uint32_t i, other;
 
 	lose_with_copies(n);
+	goes_on = port_ops_of_disk;
+	goes_on.writes_lost = NULL;
+	port->i.ops = &goes_on;
 	for (i = 0; i < 3; i++) {
 		kfb_initiator_replay(&port->i);
 		assert_int_equal(port->n_written, n * (i + 1));
@@ -317,6 +337,7 @@ int main(void)
 		CASE(copies_wait_for_a_write_that_is_under_way),
 		CASE(no_more_copies_than_there_is_room_for),
 		CASE(a_copy_that_kills_connections_is_a_loss),
+		CASE(a_disk_that_has_lost_writes_writes_none_again),
 		CASE(copies_that_were_given_up_are_never_written),
 		CASE(what_was_given_up_takes_nothing_newer_along),
 		CASE(copies_that_are_dropped_keep_their_memory_while_it_is_read),
