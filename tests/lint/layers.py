@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause
-"""Which file of a folder may call which: down the table of its page.
+"""Which file of a folder may call which: down the table of its page, and in small circles.
 
 A page has a table of the files of a folder and of those below it, from the top down. What a file takes of
 another one, a function or an object, belongs to a file further down; each source
-stands in the table once.
+stands in the table once. Files of other folders may call each other in a circle, but few of them.
 """
 import pathlib
 import re
@@ -14,6 +14,12 @@ import prefixes
 TOP = pathlib.Path(__file__).resolve().parents[2]
 # folder: its page, and the heading above its table
 PAGES = {"initiator/kmod": ("docs/kfbrick.md", "## How it is built\n")}
+# folder: of how many files, those below it included, a circle of calls may be
+CIRCLES = {"brickd": 4, "proto": 4, "initiator/core": 4, "initiator/kmod": 1,
+           # The table of commands has two that show it.
+           "initiator/brickctl": 5,
+           # What waits turns the wheel, and the wheel ends what waits.
+           "initiator/lib": 11}
 TAG = re.compile(r"\b(?:struct|union|enum)\s+\w+")
 OTHERS = r"^(?!static\b|extern\b)\w"
 FUNCTION = re.compile(OTHERS + r"[^;{}=#]*?\b(\w+)\([^;{}]*\)\s*\{", re.M)
@@ -52,6 +58,32 @@ def faults(files, listed):
             if place[other] < place[caller]:
                 for name in sorted(names[other] & words):
                     yield f"{caller} takes {name} of {other}, which is above it"
+
+
+def circle(files):
+    """The most files that call each other, directly or by others; files: name: text."""
+    names = {name: defined(text) for name, text in files.items()}
+    words = {name: used(text) for name, text in files.items()}
+    calls = {name: {other for other in files if other != name and names[other] & words[name]}
+             for name in files}
+
+    def reached(name, seen=()):
+        seen = set(seen)
+        following = [name]
+        while following:
+            following += calls[following.pop()] - seen
+            seen.update(following)
+        return seen
+
+    reach = {name: reached(name) for name in files}
+    circles = [{other for other in reach[name] if name in reach[other]} for name in files]
+    return sorted(max(circles, key=len, default=[]))
+
+
+def circle_faults(files, most):
+    found = circle(files)
+    if len(found) > most:
+        yield f"{len(found)} files call each other in a circle, and {most} may: {', '.join(found)}"
 
 
 def sources(folder, top=TOP):

@@ -51,6 +51,21 @@ class Layers(unittest.TestCase):
         self.assertEqual(layers.defined(LOW), {"low", "low_wq"})
         self.assertEqual(layers.defined(TOP), set())
 
+    def test_a_circle_of_calls(self):
+        self.assertEqual(layers.circle(FILES), [])
+        ring = FILES | {"low.c": "void low(void)\n{\n\tleft();\n}\n",
+                        "right.c": "void right(void)\n{\n\tlow();\n}\n"}
+        self.assertEqual(layers.circle(ring), ["left.c", "low.c", "right.c"])
+        self.assertEqual(list(layers.circle_faults(ring, 3)), [])
+        self.assertEqual(list(layers.circle_faults(ring, 2)),
+                         ["3 files call each other in a circle, and 2 may: left.c, low.c, right.c"])
+
+    def test_circles_of_the_tree(self):
+        """What is allowed is what there is: it can only become less."""
+        for folder, most in layers.CIRCLES.items():
+            n = len(layers.circle(layers.sources(folder)))
+            self.assertEqual(max(n, min(most, 4)), most, folder)
+
     def test_the_tree_is_right(self):
         for folder, (page, heading) in layers.PAGES.items():
             text = (layers.TOP / page).read_text(encoding="utf-8")

@@ -51,6 +51,8 @@ struct doctor_check {
 	void (*run)(struct doctor *d);
 };
 
+/* doctor_found.c */
+
 /**
  * doctor_found - report a finding
  * @d: examination
