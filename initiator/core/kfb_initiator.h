@@ -48,7 +48,7 @@
 #define KFB_INITIATOR_RX_FIRST (KFB_CREDITS_MIN + KFB_EVENTS_UNACKED_MAX)
 
 /* Mappings that came late and are about to be given back. */
-#define KFB_INITIATOR_LATE_MAX 8
+#define KFB_INITIATOR_LATE_MAX 16
 /* A brick that cannot give one back now is asked again. */
 #define KFB_INITIATOR_LATE_MS 100
 /* How long who leaves waits for the brick. */
@@ -356,9 +356,10 @@ struct kfb_initiator_retain {
  *	has not been written again
  * @calls: requests that are not sent yet, in order
  * @flushes: &struct kfb_initiator_flush that wait
- * @late: ids of mappings that nobody waits for any more
- * @n_late: how many ids @late has
- * @late_at_ms: when the mappings of @late are given back; 0: now
+ * @late: mappings that nobody waits for any more, until the brick has taken them
+ *	back, or the session is over; is_sent: an UNMAP of it is under way
+ * @n_late: how many @late has
+ * @late_at_ms: when those of @late that are not sent go out; 0: now
  * @evicted: the EVENT that the session was evicted, until it is taken; its kind is 0
  *	when the session was not
  * @reply: the newest reply, decoded
@@ -384,7 +385,10 @@ struct kfb_initiator {
 	__u64 n_closed;
 	struct kfb_ring calls;
 	struct kfb_ring flushes;
-	__u64 late[KFB_INITIATOR_LATE_MAX];
+	struct {
+		__u64 mapping_id;
+		_Bool is_sent;
+	} late[KFB_INITIATOR_LATE_MAX];
 	__u32 n_late;
 	__u64 late_at_ms;
 	struct kfb_event evicted;
@@ -521,13 +525,21 @@ void kfb_initiator_call(struct kfb_initiator *i,
 			struct kfb_initiator_call *call);
 
 /**
+ * kfb_initiator_next_ms - when to run again if nothing happens
+ * @i: the initiator
+ *
+ * Return: the time, or KFB_TIME_NEVER.
+ */
+__u64 kfb_initiator_next_ms(const struct kfb_initiator *i);
+
+/**
  * kfb_initiator_leave - disconnect, and come back to no session
  * @i: the initiator
  * @end: gets the request that ends the session; kept until ops->call_done
  *
  * Otherwise what the session has, also what it has only just begun to map, stays the
- * session's until its lease is over. From now on no request waits for longer than
- * KFB_INITIATOR_LEAVE_MS.
+ * session's until its lease is over. No request that is sent from now on waits for
+ * longer than KFB_INITIATOR_LEAVE_MS.
  *
  * Return: true: @end is under way, and worth to be waited for; false: no session can
  * be told.
@@ -552,7 +564,8 @@ void kfb_initiator_pump_calls(struct kfb_initiator *i);
  * @mapping_id: the mapping's id
  *
  * As long as the session lives the brick is asked again when it has no memory for
- * that, or does not answer. When there are too many it stays, which is said.
+ * that, has too much to do, or does not answer. When there are too many it stays, which
+ * is said.
  */
 void kfb_initiator_unmap_late(struct kfb_initiator *i, __u64 mapping_id);
 

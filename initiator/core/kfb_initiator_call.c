@@ -61,35 +61,37 @@ static void kfb_initiator_call_lose(struct kfb_initiator *i,
 
 /* ---- what comes late ---------------------------------------------------- */
 
-static void kfb_initiator_add_late(struct kfb_initiator *i, __u64 mapping_id)
-{
-	if (i->n_late == KFB_INITIATOR_LATE_MAX)
-		i->ops->say(i, KFB_SAY_LOG,
-			    "a mapping stays: too many came late", NULL, 0);
-	else
-		i->late[i->n_late++] = mapping_id;
-}
-
 void kfb_initiator_unmap_late(struct kfb_initiator *i, __u64 mapping_id)
 {
-	kfb_initiator_add_late(i, mapping_id);
+	if (i->n_late == KFB_INITIATOR_LATE_MAX) {
+		i->ops->say(i, KFB_SAY_LOG,
+			    "a mapping stays: too many came late", NULL, 0);
+		return;
+	}
+	i->late[i->n_late].mapping_id = mapping_id;
+	i->late[i->n_late++].is_sent = 0;
 	kfb_initiator_pump_calls(i);
 }
 
-/* The brick has the mapping still: it would refuse to map the blocks again. */
 static void kfb_initiator_unmap_answered(struct kfb_initiator_queue *q,
 					 const struct kfb_outcome *outcome)
 {
 	struct kfb_initiator *i = q->initiator;
 	__u64 id = q->unmaps[outcome->slot];
+	__u32 n = 0;
 
-	if (!id || !kfb_refusal_may_pass(KFB_OP_UNMAP, outcome->error,
-					 KFB_PATIENCE_CALLER))
+	while (n < i->n_late && i->late[n].mapping_id != id)
+		n++;
+	if (n == i->n_late)
 		return;
-	kfb_initiator_add_late(i, id);
-	i->late_at_ms = i->ops->now_ms(i) + KFB_INITIATOR_LATE_MS;
-	if (i->ops->wake_at)
-		i->ops->wake_at(i, i->late_at_ms);
+	if (kfb_refusal_may_pass(KFB_OP_UNMAP, outcome->error,
+				 KFB_PATIENCE_CALLER)) {
+		/* The brick has it still: it would refuse to map the blocks again. */
+		i->late[n].is_sent = 0;
+		i->late_at_ms = i->ops->now_ms(i) + KFB_INITIATOR_LATE_MS;
+	} else {
+		i->late[n] = i->late[--i->n_late];
+	}
 }
 
 /* Nobody waits for the answers: who maps such blocks again finds them BUSY. */
@@ -97,21 +99,39 @@ static void kfb_initiator_pump_late(struct kfb_initiator *i)
 {
 	struct kfb_request req;
 	__u16 slot;
+	__u32 n;
 
 	/* With its session a mapping is gone. */
 	if (i->is_over || i->session_id != i->client.session_id)
 		i->n_late = 0;
 	if (!i->n_late || i->ops->now_ms(i) < i->late_at_ms)
 		return;
-	while (i->n_late && kfb_client_can_call(&i->client, 0)) {
+	for (n = 0; n < i->n_late && kfb_client_can_call(&i->client, 0); n++) {
+		if (i->late[n].is_sent)
+			continue;
 		memset(&req, 0, sizeof(req));
 		req.op = KFB_OP_UNMAP;
-		req.u.unmap.mapping_id = i->late[i->n_late - 1];
+		req.u.unmap.mapping_id = i->late[n].mapping_id;
 		if (kfb_initiator_start(i->queues[0], &req, NULL, &slot))
 			return;
-		i->queues[0]->unmaps[slot] = req.u.unmap.mapping_id;
-		i->n_late--;
+		i->queues[0]->unmaps[slot] = i->late[n].mapping_id;
+		i->late[n].is_sent = 1;
 	}
+}
+
+__u64 kfb_initiator_next_ms(const struct kfb_initiator *i)
+{
+	__u64 at_ms = kfb_client_next_ms(&i->client);
+	__u32 n;
+
+	/* What is due and waits for a credit goes with the answer that brings it. */
+	if (i->late_at_ms <= i->ops->now_ms(i) || i->late_at_ms >= at_ms)
+		return at_ms;
+	for (n = 0; n < i->n_late; n++) {
+		if (!i->late[n].is_sent)
+			return i->late_at_ms;
+	}
+	return at_ms;
 }
 
 void kfb_initiator_answered(struct kfb_initiator_queue *q,
@@ -199,7 +219,9 @@ _Bool kfb_initiator_leave(struct kfb_initiator *i,
 	end->req.op = KFB_OP_PING;
 	end->req.u.ping.flags = KFB_PING_END;
 	end->in_mapping = 1;
-	kfb_initiator_call(i, end);
+	/* What waits for a credit before it would wait for its own end. */
+	kfb_ring_add_first(&i->calls, &end->node);
+	kfb_initiator_pump_calls(i);
 	return 1;
 }
 

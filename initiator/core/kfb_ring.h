@@ -52,6 +52,12 @@ static inline void kfb_ring_add_last(struct kfb_ring *head,
 	head->prev = place;
 }
 
+static inline void kfb_ring_add_first(struct kfb_ring *head,
+				      struct kfb_ring *place)
+{
+	kfb_ring_add_last(head->next, place);
+}
+
 /* Take out what may be in a ring; it is in none afterwards. */
 static inline void kfb_ring_del(struct kfb_ring *place)
 {

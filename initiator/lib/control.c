@@ -60,7 +60,8 @@ int kfbl_wait_call(struct kfbrick *k, struct kfb_initiator_call *call)
 
 	while (!call->is_done) {
 		bool any = kfbl_progress(k);
-		bool has_room_left = call->session_id || !kfbl_is_live(k);
+		bool has_room_left = call->session_id ||
+				     !(kfbl_is_live(k) || call->in_mapping);
 
 		if (call->is_done || (any && !k->is_settled))
 			continue;

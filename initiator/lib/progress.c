@@ -241,7 +241,7 @@ bool kfbl_progress(struct kfbrick *k)
 
 static uint64_t next_ms(const struct kfbrick *k, uint64_t until_ms)
 {
-	uint64_t at_ms = kfb_client_next_ms(&k->core.client);
+	uint64_t at_ms = kfb_initiator_next_ms(&k->core);
 
 	if (kfbl_restore_next_ms(k) < at_ms)
 		at_ms = kfbl_restore_next_ms(k);

@@ -464,7 +464,7 @@ static void kfbk_session_work_fn(struct work_struct *work)
 	kfbk_session_settle(dev);
 	kfbk_lock(dev);
 	dev->wake_ms = KFB_TIME_NEVER;
-	at_ms = min_t(u64, kfb_client_next_ms(&dev->core.client),
+	at_ms = min_t(u64, kfb_initiator_next_ms(&dev->core),
 		      kfbk_rate_next_ms(dev));
 	if (at_ms != KFB_TIME_NEVER)
 		kfbk_session_wake_at(&dev->core, at_ms);

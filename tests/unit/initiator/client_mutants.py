@@ -54,6 +54,18 @@ CLIENT_MUTANTS = {
         "calls", "kfb_initiator_call.c", "if (!kfb_client_can_call(&i->client, 0))\n\t\treturn 0;\n\tmemset(end",
         "if (kfb_client_state(&i->client) != KFB_CLIENT_LIVE)\n\t\treturn 0;\n\tmemset(end",
         INITIATOR, folder=CORE),
+    "who-leaves-waits-for-others": Mutant(
+        "calls", "kfb_initiator_call.c", "kfb_ring_add_first(&i->calls", "kfb_ring_add_last(&i->calls",
+        INITIATOR, folder=CORE),
+    "late-mappings-are-sent-and-forgotten": Mutant(
+        "calls", "kfb_initiator_call.c", "\t\ti->late[n].is_sent = 1;\n",
+        "\t\ti->late[n].is_sent = 1;\n\t\tif (n > 7)\n\t\t\ti->n_late--;\n", INITIATOR, folder=CORE),
+    "who-sleeps-misses-late-mappings": Mutant(
+        "calls", "kfb_initiator_call.c", "\t\t\treturn i->late_at_ms;\n", "\t\t\treturn at_ms;\n",
+        INITIATOR, folder=CORE),
+    "dead-mapping-seems-to-stay": Mutant(
+        "sessions", "map.c", "unmap_leaves(mapping->error) ? -ESTALE", "0 ? -ESTALE",
+        UNIT + "lib-resume", folder=LIB),
     "who-leaves-comes-back": Mutant(
         "calls", "kfb_initiator_call.c", "\ti->client.config.reconnect_ms = 0;\n", "",
         INITIATOR, folder=CORE),
@@ -257,7 +269,7 @@ CLIENT_MUTANTS = {
         "req->op == KFB_OP_MAP && !req->u.map.mapping_id;",
         "req->op == KFB_OP_MAP;", INITIATOR, folder=CORE),
     "late-mapping-stays": Mutant(
-        "sessions", "kfb_initiator_call.c", "i->late[i->n_late++] = mapping_id;", ";",
+        "sessions", "kfb_initiator_call.c", "i->late[i->n_late++].is_sent = 0;", ";",
         INITIATOR, folder=CORE),
     "call-goes-into-another-session": Mutant(
         "sessions", "kfb_initiator_call.c",
@@ -517,7 +529,7 @@ CLIENT_MUTANTS = {
         "calls", "map.c", "\tif (is_there && rc != -ETIMEDOUT)\n\t\treturn rc;\n", "",
         UNIT + "lib-control", folder=LIB),
     "mapping-that-the-brick-keeps-is-asked-for-once": Mutant(
-        "calls", "kfb_initiator_call.c", "\tkfb_initiator_add_late(i, id);\n", "",
+        "calls", "kfb_initiator_call.c", "\t\ti->late[n].is_sent = 0;\n", "",
         INITIATOR, folder=CORE),
     "mapping-that-is-not-flushed-is-given-up": Mutant(
         "calls", "map.c", "\tif (flushed == -ENOMEM)\n\t\treturn flushed;\n", "",

@@ -305,7 +305,7 @@ static void a_mapping_that_comes_late_is_given_back(void **state)
 	(void)state;
 	grant_late(0);
 	assert_int_equal(port->i.n_late, 1);
-	assert_int_equal(port->i.late[0], 99);
+	assert_int_equal(port->i.late[0].mapping_id, 99);
 }
 
 /* The brick has no memory for that, does not answer, has too much to do: it is asked again. */
@@ -327,19 +327,23 @@ static void a_mapping_that_the_brick_keeps_is_given_back_again(void **state)
 	(void)state;
 	for (unsigned int n = 0; n < 3; n++) {
 		kfb_initiator_unmap_late(&port->i, 99);
-		assert_int_equal(port->i.n_late, 0);
+		assert_true(port->i.late[0].is_sent);
 		outcome = refused[n];
 		while (port->q[0].unmaps[outcome.slot] != 99)
 			outcome.slot++;
 		kfb_initiator_answered(&port->q[0], &outcome);
 		assert_int_equal(port->i.n_late, 1);
-		assert_int_equal(port->i.late[0], 99);
-		/* After a while, and once. */
+		assert_int_equal(port->i.late[0].mapping_id, 99);
+		/* After a while, of which whoever sleeps is told, and once. */
 		kfb_initiator_pump_calls(&port->i);
-		assert_int_equal(port->i.n_late, 1);
+		assert_false(port->i.late[0].is_sent);
+		assert_int_equal(kfb_initiator_next_ms(&port->i),
+				 1000 + KFB_INITIATOR_LATE_MS);
 		port->i.late_at_ms = 0;
 		kfb_initiator_pump_calls(&port->i);
-		assert_int_equal(port->i.n_late, 0);
+		assert_true(port->i.late[0].is_sent);
+		assert_true(kfb_initiator_next_ms(&port->i) >
+			    1000 + KFB_INITIATOR_LATE_MS);
 		outcome.slot = 0;
 		while (port->q[0].unmaps[outcome.slot] != 99)
 			outcome.slot++;
@@ -349,6 +353,37 @@ static void a_mapping_that_the_brick_keeps_is_given_back_again(void **state)
 		assert_int_equal(port->i.n_late, 0);
 		port->q[0].unmaps[outcome.slot] = 0;
 	}
+}
+
+/* All that are under way may be put off at once: none is forgotten. */
+static void many_mappings_that_the_brick_keeps_are_all_given_back(void **state)
+{
+	struct kfb_outcome outcome = { .kind = KFB_OUTCOME_REPLY,
+				       .op = KFB_OP_UNMAP,
+				       .error = -EAGAIN };
+	uint32_t n, n_sent = 0;
+
+	(void)state;
+	for (n = 0; n < KFB_INITIATOR_LATE_MAX; n++)
+		kfb_initiator_unmap_late(&port->i, 100 + n);
+	for (n = 0; n < KFB_INITIATOR_LATE_MAX; n++)
+		n_sent += port->i.late[n].is_sent;
+	assert_in_range(n_sent, 2, KFB_INITIATOR_LATE_MAX);
+	for (n = 0; n < n_sent; n++) {
+		outcome.slot = 0;
+		while (port->q[0].unmaps[outcome.slot] != 100 + n)
+			outcome.slot++;
+		kfb_initiator_answered(&port->q[0], &outcome);
+	}
+	assert_int_equal(port->i.n_late, KFB_INITIATOR_LATE_MAX);
+	for (n = 0; n < KFB_INITIATOR_LATE_MAX; n++)
+		assert_false(port->i.late[n].is_sent);
+	/* One more stays, and says so; with their session they are all gone. */
+	kfb_initiator_unmap_late(&port->i, 7);
+	assert_int_equal(port->i.n_late, KFB_INITIATOR_LATE_MAX);
+	port->i.client.session_id = 8;
+	kfb_initiator_pump_calls(&port->i);
+	assert_int_equal(port->i.n_late, 0);
 }
 
 /* Who has asked again for that page has a mapping that works. */
@@ -392,7 +427,8 @@ static void who_leaves_tells_the_brick_and_waits_for_little(void **state)
 {
 	static const enum kfb_client_state states[] = { KFB_CLIENT_LIVE,
 							KFB_CLIENT_MAPPING };
-	struct kfb_initiator_call end;
+	struct kfb_initiator_call end, before = map_call(0);
+	uint16_t slot;
 
 	(void)state;
 	for (unsigned int n = 0; n < 2; n++) {
@@ -406,6 +442,14 @@ static void who_leaves_tells_the_brick_and_waits_for_little(void **state)
 		assert_int_equal(port->i.client.config.reconnect_ms, 0);
 		assert_int_equal(port->i.timeout_ms, KFB_INITIATOR_LEAVE_MS);
 	}
+	/* What waits for a credit before it does not hold it up. */
+	while (!kfb_initiator_start(&port->q[0], &before.req, NULL, &slot))
+		;
+	before.in_mapping = 1;
+	kfb_initiator_call(&port->i, &before);
+	assert_true(kfb_initiator_leave(&port->i, &end));
+	assert_int_equal(end.session_id, 7);
+	assert_int_equal(before.session_id, 0);
 	/* Who waits for less stays so; where nobody can be told nobody is waited for. */
 	port->i.timeout_ms = 30;
 	port->i.client.config.reconnect_ms = 5000;
@@ -617,6 +661,7 @@ int main(void)
 		CASE(writes_of_another_queue_are_the_firsts_to_flush),
 		CASE(a_mapping_that_comes_late_is_given_back),
 		CASE(a_mapping_that_the_brick_keeps_is_given_back_again),
+		CASE(many_mappings_that_the_brick_keeps_are_all_given_back),
 		CASE(a_further_page_that_comes_late_takes_nothing_away),
 		CASE(a_call_of_another_session_is_lost_unsent),
 		CASE(a_call_can_be_taken_back_until_it_is_sent),
