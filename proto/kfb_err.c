@@ -38,9 +38,8 @@ static const struct status_entry kfb_statuses[KFB_ST_LAST + 1] = {
 	},
 	[KFB_ST_BUSY] = {
 		-EBUSY,
-		"blocks of the range are mapped in a way that excludes this: by "
-		"another client, or by this one, also in a session whose lease "
-		"is not over",
+		"blocks of the range are mapped: by somebody else, or by this "
+		"client in a session whose lease is not over",
 	},
 	[KFB_ST_NO_SPACE] = {
 		-ENOSPC,

@@ -53,7 +53,7 @@ int kfbl_flush_losses(struct kfbrick *k)
 				 k->url.text, why);
 	return kfbl_fail(k, -EIO,
 			 "flush at %s: completed writes are lost in %u ranges, "
-			 "the first is 0x%llx+%llu: %s; write them again after "
+			 "the first is 0x%llx+%llu: %s: write them again after "
 			 "kfbrick_accept_losses()",
 			 k->url.text, lost->n,
 			 (unsigned long long)lost->ranges[0].va,

@@ -33,11 +33,10 @@
 
 #define KFBL_TIMEOUT_MS_DEFAULT	 10000
 #define KFBL_QUEUE_DEPTH_DEFAULT 64
-/* kfbrick_close() waits no longer for the brick. */
-#define KFBL_QUEUE_DEPTH_MAX 1024
-#define KFBL_QUEUES_MAX	     KFB_CLIENT_QUEUES_MAX
-#define KFBL_ERROR_BYTES     512
-#define KFBL_PATH_WHY_BYTES  256
+#define KFBL_QUEUE_DEPTH_MAX	 1024
+#define KFBL_QUEUES_MAX		 KFB_CLIENT_QUEUES_MAX
+#define KFBL_ERROR_BYTES	 512
+#define KFBL_PATH_WHY_BYTES	 256
 
 /* Ops of the library's own: the synchronous calls'. */
 #define KFBL_OPS_INTERNAL 8

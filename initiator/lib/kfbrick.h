@@ -431,8 +431,9 @@ int kfbrick_map(struct kfbrick *k, uint64_t va, uint64_t n_blocks,
  * (the brick has none now to flush or to end it: it stays), -EAGAIN (the brick has
  * too much to do: it stays), -EIO (it is unmapped, and what was written there may
  * not be durable), -ETIMEDOUT, -ENOENT,
- * -ESTALE (it did not outlive a loss: its blocks have changed hands), what the brick
- * refused to make it again with after a loss, or an error of kfbrick_flush().
+ * -ESTALE (it did not outlive a loss: its blocks have changed hands, or it could not
+ * be made again for now), what else the brick refused to make it again with after a
+ * loss, or an error of kfbrick_flush().
  */
 int kfbrick_unmap(struct kfbrick *k, struct kfbrick_mapping *mapping);
 

@@ -243,6 +243,12 @@ int kfbrick_map(struct kfbrick *k, uint64_t va, uint64_t n_blocks,
 	return 0;
 }
 
+/* Errors that tell a caller that the mapping is still there. */
+static bool unmap_leaves(int error)
+{
+	return error == -EAGAIN || error == -EBUSY || error == -ENOMEM;
+}
+
 /* The brick's side of an unmapping, in whatever session there is. */
 static int end_mapping(struct kfbrick *k, struct kfbrick_mapping *mapping)
 {
@@ -253,10 +259,12 @@ static int end_mapping(struct kfbrick *k, struct kfbrick_mapping *mapping)
 	if (rc)
 		return rc;
 	if (mapping->error)
-		return kfbl_fail(k, mapping->error,
-				 "unmap " KFBL_BLOCKS ": the mapping did not "
-				 "outlive a loss of the connection",
-				 KFBL_RANGE(mapping->range));
+		return kfbl_fail(
+			k,
+			unmap_leaves(mapping->error) ? -ESTALE : mapping->error,
+			"unmap " KFBL_BLOCKS ": the mapping did not "
+			"outlive a loss of the connection: %s",
+			KFBL_RANGE(mapping->range), strerror(-mapping->error));
 	/* A new session must not make it again. */
 	LIST_REMOVE(mapping, link);
 	session_id = k->core.client.session_id;

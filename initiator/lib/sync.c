@@ -200,6 +200,6 @@ int kfbrick_flush(struct kfbrick *k)
 				 "again, and flush, when the brick is repaired",
 				 k->url.text);
 	return kfbl_fail(k, rc,
-			 "flush at %s: %s; completed writes may not be durable",
+			 "flush at %s: %s: completed writes may not be durable",
 			 k->url.text, strerror(-rc));
 }

@@ -113,7 +113,7 @@ class Leases(lab.FuncTest):
         self.b.kill()
         self.b.start()
         mine = ("map", "0x0+1", "--rw", "--nowait", "--hold", "0")
-        self.refused(self.b.ctl(*mine, client="b"), 1, "not now")
+        self.refused(self.b.ctl(*mine, client="b"), 1, "cannot do it now")
         self.assertEqual(self.ok(self.b.ctl("read", "0x0", "--length", "4", client="b")), b"mine")
         self.ok(self.b.ctl(*mine))
         self.assertEqual(self.b.stop(), 0)
@@ -128,11 +128,11 @@ class Leases(lab.FuncTest):
         self.ok(self.b.ctl(*theirs, client="b"))
         self.b.kill()
         self.b.start()
-        self.refused(self.b.ctl(*theirs), 1, "not now")
+        self.refused(self.b.ctl(*theirs), 1, "cannot do it now")
         self.ok(self.b.ctl(*theirs, client="b"))
         # Nobody has ever mapped this one.
         mine = ("map", "0x200000+1", "--rw", "--nowait", "--hold", "0")
-        self.refused(self.b.ctl(*mine, client="b"), 1, "not now")
+        self.refused(self.b.ctl(*mine, client="b"), 1, "cannot do it now")
         self.ok(self.b.ctl(*mine))
         self.assertEqual(self.b.stop(), 0)
 
@@ -148,7 +148,7 @@ class Leases(lab.FuncTest):
         self.b.settings = good
         self.b.start()
         self.refused(self.b.ctl("map", "0x0+1", "--rw", "--nowait", "--hold", "0", client="b"),
-                     1, "not now")
+                     1, "cannot do it now")
         self.assertEqual(self.b.stop(), 0)
 
     def test_connections_that_never_say_anything_keep_nobody_out(self):

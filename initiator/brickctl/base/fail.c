@@ -117,12 +117,19 @@ static int failure_status_of(const struct ctl *ctl, int error)
 	}
 }
 
+/* What ends an operation by a mapping has no sentence. */
+static const struct ctl_next ended_nexts[] = {
+	{ -EACCES, "the brick's configuration grants each client its ranges" },
+	{ -ESTALE, "brickctl list mine shows the mappings that live" },
+	{ 0, "the brick's log may say more" },
+};
+
 /* The library's sentence ends in "; what to do" when the brick has refused. */
-static const char *next_after_refusal(const char *why)
+static const char *next_after_refusal(const char *why, int error)
 {
 	const char *semicolon = strstr(why, "; ");
 
-	return semicolon ? semicolon + 2 : "the brick's log may say more";
+	return semicolon ? semicolon + 2 : ctl_next_of(ended_nexts, error);
 }
 
 /*
@@ -130,7 +137,7 @@ static const char *next_after_refusal(const char *why)
  * just lost it, or finds it with another, is told when that is.
  */
 static const char *next_step(const struct ctl *ctl, int status, const char *why,
-			     char text[NEXT_BYTES])
+			     int error, char text[NEXT_BYTES])
 {
 	const char *next = "it may have happened or not: run brickctl list";
 	uint32_t s = ctl->k ? (kfbrick_lease_ms(ctl->k) + 999) / 1000 : 0;
@@ -138,7 +145,7 @@ static const char *next_step(const struct ctl *ctl, int status, const char *why,
 	if (status == CTL_UNREACHED)
 		return "nothing has changed: see that the brick runs, then try again";
 	if (status != CTL_UNKNOWN)
-		return next_after_refusal(why);
+		return next_after_refusal(why, error);
 	if (!s || !ctl->under_way)
 		return next;
 	snprintf(text, NEXT_BYTES,
@@ -176,7 +183,8 @@ static int fail_operation(struct ctl *ctl, int error, const char *why,
 
 	vsnprintf(what, sizeof(what), format, args);
 	return ctl_fail_why(ctl, status, error,
-			    next_step(ctl, status, why, next), what, why);
+			    next_step(ctl, status, why, error, next), what,
+			    why);
 }
 
 /* The library usually names what it was about; then it need not be said. */
@@ -226,7 +234,7 @@ int ctl_fail_silence(struct ctl *ctl, int timeout_ms, const char *format, ...)
 	vsnprintf(what, sizeof(what), format, args);
 	va_end(args);
 	return ctl_fail(ctl, status, -ETIMEDOUT,
-			next_step(ctl, status, "", next),
+			next_step(ctl, status, "", -ETIMEDOUT, next),
 			"%s: nothing has moved within %d ms", what, timeout_ms);
 }
 

@@ -85,8 +85,6 @@ static const char kfb_knows_space[] =
 
 /* What is particular comes before what is general. */
 static const struct kfb_refusal kfb_refusals[] = {
-	{ KFB_OF(MAP), -EAGAIN,
-	  "the brick waits for clients that have to give blocks back", NULL },
 	{ KFB_OF(MAP), -EBADE, NULL,
 	  "register this client's key first (brickctl reserve)" },
 	{ KFB_OF(UNMAP), -EIO,

@@ -157,7 +157,9 @@ int kfbk_maps_add(struct kfbk_device *dev, u64 first, u64 n_blocks)
 	}
 	why = ret ? kfb_refusal_why(op, ret) : NULL;
 	if (why)
-		kfbk_say(dev, "cannot %s the range: %s", kfb_op_label(op), why);
+		kfbk_say(dev, "cannot %s the range: %s",
+			 op == KFB_OP_ALLOC ? "allocate" : kfb_op_label(op),
+			 why);
 	return ret;
 }
 

@@ -512,7 +512,7 @@ static bool change_blocks(struct sim_client *c)
 	c->call = "unmap";
 	rc = kfbrick_unmap(c->k, c->mapping);
 	said(c, "unmap", rc);
-	if (rc == -ENOMEM)
+	if (rc == -ENOMEM || rc == -EAGAIN)
 		return true;
 	if (rc == -EBUSY)
 		sim_violated("%s: nothing is posted, and a mapping is busy",

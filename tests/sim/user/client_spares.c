@@ -53,18 +53,24 @@ static int use(struct sim_client *c, uint64_t va)
 	return kfbrick_write(c->k, va, words, sizeof(words));
 }
 
+/* The brick has no memory for an UNMAP, or too much to do. */
+static bool stays(int rc)
+{
+	return rc == -ENOMEM || rc == -EAGAIN;
+}
+
 /* It is told here of what a flush before it may have failed to do. */
 static int unmap(struct sim_client *c, struct kfbrick_mapping *mapping)
 {
 	int rc = -ENOMEM;
 
 	c->call = "unmap what is new";
-	for (uint32_t i = 0; rc == -ENOMEM && i < RETRIES; i++) {
+	for (uint32_t i = 0; stays(rc) && i < RETRIES; i++) {
 		rc = kfbrick_unmap(c->k, mapping);
-		if (rc == -ENOMEM)
+		if (stays(rc))
 			sim_sleep(sim.now_ns + RETRY_NS);
 	}
-	if (rc && rc != -ENOMEM)
+	if (rc && !stays(rc))
 		c->is_untold = false;
 	return rc;
 }

@@ -106,13 +106,13 @@ static bool unmap(struct sim_client *c)
 	c->call = "unmap what is shared";
 	rc = kfbrick_unmap(c->k, c->shared_mapping);
 	/* It flushes first, and says so. */
-	if (rc && rc != -ENOMEM)
-		c->is_untold = false;
-	if (rc != -ENOMEM)
-		c->shared_mapping = NULL;
-	if (!c->shared_mapping)
-		sim_births_left(c, !rc);
 	c->call = "nothing";
+	if (rc == -ENOMEM || rc == -EAGAIN)
+		return true;
+	if (rc)
+		c->is_untold = false;
+	c->shared_mapping = NULL;
+	sim_births_left(c, !rc);
 	return rc != -ENOTCONN && rc != -ECONNRESET;
 }
 

@@ -195,7 +195,7 @@ server() {
 		ctl attach --shared --retain-mb 64 --size $SIZE
 	check "the blocks are allocated" ctl alloc 0x0+8
 	check "in a group a disk for one host alone is refused" \
-		says "attached shared" ctl attach --size $SIZE
+		says "map shared" ctl attach --size $SIZE
 	check "a shared disk is attached" attach_shared || exit
 	check "it says so" test "$(cat "$CTL/shared")" = 1
 	check "the same as another disk is refused here" \

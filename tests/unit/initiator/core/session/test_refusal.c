@@ -76,6 +76,21 @@ static void each_refusal_says_why_and_what_to_do(void **state)
 	}
 }
 
+/* KFBK_WHY_BYTES of the disk, with "block 123456789 cannot be mapped: " before it. */
+static void a_disk_has_room_for_the_reason(void **state)
+{
+	static const uint16_t ops[] = { KFB_OP_LIST, KFB_OP_ALLOC, KFB_OP_MAP };
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(ops) / sizeof(ops[0]); i++) {
+		for (uint16_t status = 1; status <= KFB_ST_LAST; status++)
+			assert_in_range(
+				strlen(kfb_refusal_why(
+					ops[i], kfb_status_to_errno(status))),
+				1, 122);
+	}
+}
+
 /* Of a status that only a newer brick knows. */
 static void an_unknown_status_has_words(void **state)
 {
@@ -145,6 +160,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(only_what_may_pass_is_tried_again),
 		cmocka_unit_test(each_refusal_says_why_and_what_to_do),
+		cmocka_unit_test(a_disk_has_room_for_the_reason),
 		cmocka_unit_test(an_unknown_status_has_words),
 		cmocka_unit_test(what_the_connection_did_is_no_refusal),
 		cmocka_unit_test(an_op_has_words_of_its_own),
