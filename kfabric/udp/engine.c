@@ -71,22 +71,6 @@ static struct kudp_op *kudp_take(struct kudp_ep *ep, struct list_head *list)
 
 /* ---- sending ------------------------------------------------------------- */
 
-/* Those that have waited for room for too long, which need not be the first. */
-static void kudp_end_late(struct kudp_ep *ep)
-{
-	struct kudp_op *op, *next;
-	unsigned long irq;
-	LIST_HEAD(late);
-
-	spin_lock_irqsave(&ep->post.lock, irq);
-	list_for_each_entry_safe(op, next, &ep->sends, base.node)
-		if (time_after(jiffies, op->deadline))
-			list_move_tail(&op->base.node, &late);
-	spin_unlock_irqrestore(&ep->post.lock, irq);
-	list_for_each_entry_safe(op, next, &late, base.node)
-		kudp_finish(ep, op, FI_ENOBUFS, 0);
-}
-
 /* Has it gone, or will never? */
 static bool kudp_send(struct kudp_ep *ep, struct kudp_op *op)
 {
@@ -117,19 +101,29 @@ static bool kudp_send(struct kudp_ep *ep, struct kudp_op *op)
 /* True: there is more to be sent now. */
 static bool kudp_send_all(struct kudp_ep *ep)
 {
-	struct kudp_op *op;
+	struct kudp_op *op, *next;
+	unsigned long irq;
+	LIST_HEAD(late);
 	int n;
 
 	for (n = 0; n < KUDP_BATCH; n++) {
 		op = kudp_take(ep, &ep->sends);
 		if (!op)
 			return false;
-		if (!kudp_send(ep, op)) {
-			kudp_end_late(ep);
-			return false;
-		}
+		if (!kudp_send(ep, op))
+			break;
 	}
-	return true;
+	if (n == KUDP_BATCH)
+		return true;
+	/* Those that have waited for room for too long, which need not be the first. */
+	spin_lock_irqsave(&ep->post.lock, irq);
+	list_for_each_entry_safe(op, next, &ep->sends, base.node)
+		if (time_after(jiffies, op->deadline))
+			list_move_tail(&op->base.node, &late);
+	spin_unlock_irqrestore(&ep->post.lock, irq);
+	list_for_each_entry_safe(op, next, &late, base.node)
+		kudp_finish(ep, op, FI_ENOBUFS, 0);
+	return false;
 }
 
 /* ---- receiving ------------------------------------------------------------ */
