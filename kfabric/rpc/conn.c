@@ -199,22 +199,6 @@ static int krpc_conn_open_endpoint(struct krpc_conn *conn)
 	return ret ?: fi_enable(conn->ep);
 }
 
-/* Receives are there before anything can be sent for which a reply comes. */
-static int krpc_conn_connect(struct krpc_conn *conn)
-{
-	int ret = 0;
-	u32 i;
-
-	for (i = 0; !ret && i < KRPC_RECVS; i++)
-		ret = krpc_conn_post_recv(conn, krpc_conn_recv(conn, i));
-	ret = ret ?: fi_connect(conn->ep, &conn->xprt->xprt.addr, NULL, 0);
-	if (ret)
-		return ret;
-	/* The fabric keeps to its timeout. */
-	wait_for_completion(&conn->settled);
-	return READ_ONCE(conn->error);
-}
-
 /**
  * krpc_conn_open() - connect with the server
  * @x: transport without a connection
@@ -226,6 +210,7 @@ struct krpc_conn *krpc_conn_open(struct krpc_xprt *x)
 {
 	struct krpc_conn *conn;
 	int ret;
+	u32 i;
 
 	conn = kzalloc(sizeof(*conn), GFP_KERNEL);
 	if (!conn)
@@ -237,7 +222,15 @@ struct krpc_conn *krpc_conn_open(struct krpc_xprt *x)
 	INIT_WORK(&conn->work, krpc_conn_work);
 	ret = krpc_conn_alloc(conn);
 	ret = ret ?: krpc_conn_open_endpoint(conn);
-	ret = ret ?: krpc_conn_connect(conn);
+	/* Receives are there before anything can be sent for which a reply comes. */
+	for (i = 0; !ret && i < KRPC_RECVS; i++)
+		ret = krpc_conn_post_recv(conn, krpc_conn_recv(conn, i));
+	ret = ret ?: fi_connect(conn->ep, &x->xprt.addr, NULL, 0);
+	if (!ret) {
+		/* The fabric keeps to its timeout. */
+		wait_for_completion(&conn->settled);
+		ret = READ_ONCE(conn->error);
+	}
 	if (!ret)
 		return conn;
 	krpc_conn_close(conn);
