@@ -369,28 +369,15 @@ void kfir_end_posts(struct kfir_ctx *ctx, int err)
 		kfir_finish(op, err, 0);
 }
 
-static void kfir_end_peers(struct kfir_ep *ep)
-{
-	struct hlist_node *next_peer;
-	struct kfir_op *op, *next;
-	struct kfir_peer *peer;
-	int i;
-
-	for (i = 0; i < KFIR_HASH_SIZE; i++)
-		hlist_for_each_entry_safe(peer, next_peer, &ep->peers[i], hash)
-		{
-			list_for_each_entry_safe(op, next, &peer->sends,
-						 base.node)
-				kfir_finish(op, ep->ending, 0);
-			kfir_peer_drop(ep, peer);
-		}
-}
-
 /* Every operation ends, every connection, every peer. */
 static void kfir_end_all(struct kfir_ep *ep)
 {
 	struct kfir_conn *conn, *next;
+	struct kfir_op *op, *next_op;
+	struct hlist_node *next_peer;
+	struct kfir_peer *peer;
 	struct kfir_ctx *ctx;
+	int i;
 
 	kfir_drop_events(ep);
 	/* First those that are down: the end of another one may free them. */
@@ -401,7 +388,14 @@ static void kfir_end_all(struct kfir_ep *ep)
 		kfir_conn_end(conn);
 	list_for_each_entry_safe(conn, next, &ep->conns, node)
 		kfir_conn_free(conn);
-	kfir_end_peers(ep);
+	for (i = 0; i < KFIR_HASH_SIZE; i++)
+		hlist_for_each_entry_safe(peer, next_peer, &ep->peers[i], hash)
+		{
+			list_for_each_entry_safe(op, next_op, &peer->sends,
+						 base.node)
+				kfir_finish(op, ep->ending, 0);
+			kfir_peer_drop(ep, peer);
+		}
 	list_for_each_entry(ctx, &ep->ctxs, node)
 		kfir_end_posts(ctx, ep->ending);
 }
