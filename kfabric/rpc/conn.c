@@ -115,8 +115,10 @@ void krpc_conn_fail(struct krpc_conn *conn, int error)
 	krpc_conn_kick(conn);
 }
 
-static void krpc_conn_take_events(struct krpc_conn *conn)
+static void krpc_conn_work(struct work_struct *work)
 {
+	struct krpc_conn *conn = container_of(work, struct krpc_conn, work);
+	struct rpc_xprt *xprt = &conn->xprt->xprt;
 	struct fi_eq_err_entry failure;
 	union krpc_event e;
 	ssize_t n;
@@ -131,14 +133,6 @@ static void krpc_conn_take_events(struct krpc_conn *conn)
 		else if (fi_eq_readerr(conn->eq, &failure, 0) > 0)
 			krpc_conn_fail(conn, -failure.err);
 	}
-}
-
-static void krpc_conn_work(struct work_struct *work)
-{
-	struct krpc_conn *conn = container_of(work, struct krpc_conn, work);
-	struct rpc_xprt *xprt = &conn->xprt->xprt;
-
-	krpc_conn_take_events(conn);
 	/* Before it was connected it is for who connects to say. */
 	if (READ_ONCE(conn->error) && xprt_connected(xprt))
 		xprt_force_disconnect(xprt);

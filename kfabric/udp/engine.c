@@ -128,24 +128,11 @@ static bool kudp_send_all(struct kudp_ep *ep)
 
 /* ---- receiving ------------------------------------------------------------ */
 
-static void kudp_received(struct kudp_ep *ep, struct kudp_op *op,
-			  struct sk_buff *skb)
-{
-	struct fi_cq_err_entry *entry = &op->base.comp->entry;
-	struct sockaddr_in6 from;
-
-	entry->len = kudp_datagram_read(ep, skb, &op->base.buf);
-	entry->olen = skb->len - entry->len;
-	kudp_datagram_from(skb, &from);
-	entry->src_addr =
-		kfi_av_find_again(ep->post.ep.av, &from, ep->last_from);
-	ep->last_from = entry->src_addr;
-	kudp_finish(ep, op, entry->olen ? FI_ETRUNC : 0, 0);
-}
-
 /* True: there may be more. A datagram without a receive stays in the socket. */
 static bool kudp_receive_all(struct kudp_ep *ep)
 {
+	struct fi_cq_err_entry *entry;
+	struct sockaddr_in6 from;
 	struct sk_buff *skb;
 	struct kudp_op *op;
 	int n;
@@ -160,7 +147,14 @@ static bool kudp_receive_all(struct kudp_ep *ep)
 			ep->early = skb;
 			return false;
 		}
-		kudp_received(ep, op, skb);
+		entry = &op->base.comp->entry;
+		entry->len = kudp_datagram_read(ep, skb, &op->base.buf);
+		entry->olen = skb->len - entry->len;
+		kudp_datagram_from(skb, &from);
+		entry->src_addr =
+			kfi_av_find_again(ep->post.ep.av, &from, ep->last_from);
+		ep->last_from = entry->src_addr;
+		kudp_finish(ep, op, entry->olen ? FI_ETRUNC : 0, 0);
 		consume_skb(skb);
 	}
 	return n == KUDP_BATCH;
