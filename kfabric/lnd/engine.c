@@ -60,7 +60,7 @@ int klnd_post_recv(struct klnd_op *op)
  * klnd_net_died() - the device is gone
  * @net: net
  */
-void klnd_net_died(struct klnd_net *net)
+static void klnd_net_died(struct klnd_net *net)
 {
 	if (net->is_dead)
 		return;
