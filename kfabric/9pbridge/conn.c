@@ -171,19 +171,6 @@ static bool conn_agree(struct bridge_conn *conn, const uint8_t *data,
 	       conn->msize >= K9PW_MSIZE_MIN && conn->depth;
 }
 
-static void name_peer(struct bridge_conn *conn)
-{
-	char host[64], port[16];
-
-	if (!conn->info->dest_addr ||
-	    getnameinfo(conn->info->dest_addr,
-			(socklen_t)conn->info->dest_addrlen, host, sizeof(host),
-			port, sizeof(port), NI_NUMERICHOST | NI_NUMERICSERV))
-		snprintf(conn->peer, sizeof(conn->peer), "a client");
-	else
-		snprintf(conn->peer, sizeof(conn->peer), "%s:%s", host, port);
-}
-
 static void *conn_thread(void *arg)
 {
 	struct bridge_conn *conn = arg;
@@ -243,6 +230,7 @@ void bridge_conn_begin(const struct bridge_options *options,
 		       struct fi_info *info, const uint8_t *data, size_t len)
 {
 	struct bridge_conn *conn = calloc(1, sizeof(*conn));
+	char host[64], port[16];
 
 	if (!conn) {
 		fi_reject(pep, info->handle, NULL, 0);
@@ -255,7 +243,13 @@ void bridge_conn_begin(const struct bridge_options *options,
 	conn->pep = pep;
 	conn->socket = -1;
 	conn->link.fabric = fabric;
-	name_peer(conn);
+	if (!info->dest_addr ||
+	    getnameinfo(info->dest_addr, (socklen_t)info->dest_addrlen, host,
+			sizeof(host), port, sizeof(port),
+			NI_NUMERICHOST | NI_NUMERICSERV))
+		snprintf(conn->peer, sizeof(conn->peer), "a client");
+	else
+		snprintf(conn->peer, sizeof(conn->peer), "%s:%s", host, port);
 	if (conn_is_taken(conn, data, len))
 		return;
 	fi_reject(pep, info->handle, NULL, 0);

@@ -64,17 +64,6 @@ static int listener_open(struct listener *l, const struct bridge_options *o)
 	return ret ? ret : fi_listen(l->pep);
 }
 
-static void listener_close(struct listener *l)
-{
-	if (l->pep)
-		fi_close(&l->pep->fid);
-	if (l->eq)
-		fi_close(&l->eq->fid);
-	if (l->fabric)
-		fi_close(&l->fabric->fid);
-	fi_freeinfo(l->info);
-}
-
 /* Return: 0, or why no request will come any more. */
 static int take_event(struct listener *l, const struct bridge_options *o)
 {
@@ -119,6 +108,12 @@ int bridge_listen(const struct bridge_options *options)
 	}
 	while (!ret)
 		ret = take_event(&l, options);
-	listener_close(&l);
+	if (l.pep)
+		fi_close(&l.pep->fid);
+	if (l.eq)
+		fi_close(&l.eq->fid);
+	if (l.fabric)
+		fi_close(&l.fabric->fid);
+	fi_freeinfo(l.info);
 	return -ret;
 }

@@ -32,19 +32,6 @@ static int connect_to(int family, const struct sockaddr *address, socklen_t len)
 	return fd;
 }
 
-static int connect_path(const char *path)
-{
-	struct sockaddr_un address = { .sun_family = AF_UNIX };
-
-	size_t len = strlen(path) + 1;
-
-	if (len > sizeof(address.sun_path))
-		return -ENAMETOOLONG;
-	memcpy(address.sun_path, path, len);
-	return connect_to(AF_UNIX, (struct sockaddr *)&address,
-			  sizeof(address));
-}
-
 /* HOST:PORT, [ADDRESS]:PORT */
 static int connect_host(const char *server)
 {
@@ -79,7 +66,16 @@ static int connect_host(const char *server)
 /* Return: a socket, or -errno. */
 int bridge_server_connect(const char *server)
 {
-	return server[0] == '/' ? connect_path(server) : connect_host(server);
+	struct sockaddr_un address = { .sun_family = AF_UNIX };
+	size_t len = strlen(server) + 1;
+
+	if (server[0] != '/')
+		return connect_host(server);
+	if (len > sizeof(address.sun_path))
+		return -ENAMETOOLONG;
+	memcpy(address.sun_path, server, len);
+	return connect_to(AF_UNIX, (struct sockaddr *)&address,
+			  sizeof(address));
 }
 
 /* A request that the server has whole gives its receive back before the reply is read. */

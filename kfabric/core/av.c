@@ -112,15 +112,6 @@ static void kfi_av_chain_up(struct kfi_av_slot *slots, u32 i, u32 *head)
 	*head = i;
 }
 
-static void kfi_av_unchain_locked(struct fid_av *av, u32 i)
-{
-	u32 *at = kfi_av_chain_locked(av, &av->slots[i].name);
-
-	while (*at != i)
-		at = &av->slots[*at].next;
-	*at = av->slots[i].next;
-}
-
 /*
  * More places; those that were there keep their numbers. Posts look names up
  * meanwhile, and nobody else changes the table.
@@ -242,6 +233,7 @@ static int kfi_av_remove_one(struct fid_av *av, fi_addr_t fi_addr)
 {
 	struct kfi_av_slot *slot;
 	int ret = 0;
+	u32 *at;
 
 	mutex_lock(&av->mutex);
 	spin_lock_irq(&av->lock);
@@ -249,7 +241,10 @@ static int kfi_av_remove_one(struct fid_av *av, fi_addr_t fi_addr)
 	if (!slot) {
 		ret = -EINVAL;
 	} else if (!--slot->refs) {
-		kfi_av_unchain_locked(av, (u32)fi_addr);
+		at = kfi_av_chain_locked(av, &slot->name);
+		while (*at != (u32)fi_addr)
+			at = &av->slots[*at].next;
+		*at = slot->next;
 		slot->used = (slot->used + 1) & kfi_av_mask(av) >> 32;
 		kfi_av_chain_up(av->slots, (u32)fi_addr, &av->free);
 	}

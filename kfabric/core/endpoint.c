@@ -103,11 +103,16 @@ struct kfi_event *kfi_ep_end_locked(struct fid_ep *ep, enum kfi_ep_state to,
 	return ev;
 }
 
-static void kfi_ep_kill(struct fid_ep *ep)
+void kfi_obj_kill(struct kfid *fid)
 {
 	struct kfi_event *ev;
+	struct fid_ep *ep;
 	unsigned long irq;
 
+	WRITE_ONCE(fid->dead, true);
+	if (!kfi_is_ep(fid))
+		return;
+	ep = container_of(fid, struct fid_ep, fid);
 	spin_lock_irqsave(&ep->lock, irq);
 	ev = kfi_ep_end_locked(ep, KFI_EP_DEAD, ENODEV, 0, NULL, 0);
 	if (ep->state == KFI_EP_DEAD) {
@@ -119,13 +124,6 @@ static void kfi_ep_kill(struct fid_ep *ep)
 	spin_unlock_irqrestore(&ep->lock, irq);
 	if (ev)
 		kfi_eq_notify(ep->eq, ev);
-}
-
-void kfi_obj_kill(struct kfid *fid)
-{
-	WRITE_ONCE(fid->dead, true);
-	if (kfi_is_ep(fid))
-		kfi_ep_kill(container_of(fid, struct fid_ep, fid));
 }
 EXPORT_SYMBOL_GPL(kfi_obj_kill);
 

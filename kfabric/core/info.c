@@ -60,24 +60,6 @@ static int kfi_copy_string(char **to, const char *from)
 	return *to ? 0 : -ENOMEM;
 }
 
-/* Copy attributes without what they point to. Hints may lack some. */
-static void kfi_copy_attrs(struct info_block *b, const struct fi_info *info)
-{
-	if (info->tx_attr)
-		b->tx = *info->tx_attr;
-	if (info->rx_attr)
-		b->rx = *info->rx_attr;
-	if (info->ep_attr)
-		b->ep = *info->ep_attr;
-	if (info->domain_attr)
-		b->domain = *info->domain_attr;
-	b->domain.name = NULL;
-	if (info->fabric_attr)
-		b->fabric = *info->fabric_attr;
-	b->fabric.name = NULL;
-	b->fabric.prov_name = NULL;
-}
-
 static int kfi_copy_pointers(struct info_block *b, const struct fi_info *info)
 {
 	int ret;
@@ -113,7 +95,20 @@ struct fi_info *kfabric_dupinfo(const struct fi_info *info)
 		return &b->info;
 	b->info.caps = info->caps;
 	b->info.addr_format = info->addr_format;
-	kfi_copy_attrs(b, info);
+	/* Copy attributes without what they point to. Hints may lack some. */
+	if (info->tx_attr)
+		b->tx = *info->tx_attr;
+	if (info->rx_attr)
+		b->rx = *info->rx_attr;
+	if (info->ep_attr)
+		b->ep = *info->ep_attr;
+	if (info->domain_attr)
+		b->domain = *info->domain_attr;
+	b->domain.name = NULL;
+	if (info->fabric_attr)
+		b->fabric = *info->fabric_attr;
+	b->fabric.name = NULL;
+	b->fabric.prov_name = NULL;
 	if (kfi_copy_pointers(b, info)) {
 		kfabric_freeinfo(&b->info);
 		return NULL;

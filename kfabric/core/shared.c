@@ -123,23 +123,11 @@ EXPORT_SYMBOL_GPL(kfi_srx_leave);
 
 /* ---- posting ------------------------------------------------------------- */
 
-static ssize_t kfi_srx_post_locked(struct kfi_srx *srx, struct kfi_op *op)
-{
-	lockdep_assert_held(&srx->lock);
-	if (srx->nr >= srx->attr.size)
-		return kfi_ep_again(&srx->ep, FI_RECV);
-	kfi_trace_post(&srx->ep, op->comp);
-	srx->nr++;
-	op->data = srx->next++;
-	if (!kfi_srx_give_locked(srx, op))
-		list_add_tail(&op->node, &srx->rx);
-	return 0;
-}
-
 static ssize_t kfi_srx_recvmsg(struct fid_ep *fid, const struct fi_msg *msg,
 			       u64 flags)
 {
 	struct kfi_srx *srx = to_kfi_srx(fid);
+	struct kfi_op *op;
 	unsigned long irq;
 	ssize_t ret;
 
@@ -148,7 +136,16 @@ static ssize_t kfi_srx_recvmsg(struct fid_ep *fid, const struct fi_msg *msg,
 	if (ret)
 		return ret;
 	spin_lock_irqsave(&srx->lock, irq);
-	ret = kfi_srx_post_locked(srx, kfi_op_of_recv(msg, flags));
+	if (srx->nr >= srx->attr.size) {
+		ret = kfi_ep_again(&srx->ep, FI_RECV);
+	} else {
+		op = kfi_op_of_recv(msg, flags);
+		kfi_trace_post(&srx->ep, op->comp);
+		srx->nr++;
+		op->data = srx->next++;
+		if (!kfi_srx_give_locked(srx, op))
+			list_add_tail(&op->node, &srx->rx);
+	}
 	spin_unlock_irqrestore(&srx->lock, irq);
 	return ret;
 }

@@ -60,7 +60,7 @@ int klnd_post_recv(struct klnd_op *op)
  * klnd_net_died() - the device is gone
  * @net: net
  */
-void klnd_net_died(struct klnd_net *net)
+static void klnd_net_died(struct klnd_net *net)
 {
 	if (net->is_dead)
 		return;
@@ -216,18 +216,6 @@ static void klnd_take(struct klnd_op *op)
 	}
 }
 
-static struct klnd_op *klnd_next_done(struct klnd_net *net)
-{
-	struct klnd_op *op;
-
-	spin_lock_irq(&net->done_lock);
-	op = list_first_entry_or_null(&net->done, struct klnd_op, node);
-	if (op)
-		list_del(&op->node);
-	spin_unlock_irq(&net->done_lock);
-	return op;
-}
-
 /*
  * Take what is done: not on and on, since receives that are posted anew may be done at
  * once, and not for longer than until time is looked at again. A net that closes posts
@@ -244,7 +232,11 @@ static bool klnd_take_done(struct klnd_net *net)
 	for (n = 0;
 	     net->is_closing || (n < KLND_TAKES && klnd_now_ms() < until_ms);
 	     n++) {
-		op = klnd_next_done(net);
+		spin_lock_irq(&net->done_lock);
+		op = list_first_entry_or_null(&net->done, struct klnd_op, node);
+		if (op)
+			list_del(&op->node);
+		spin_unlock_irq(&net->done_lock);
 		if (!op)
 			return false;
 		klnd_take(op);
@@ -276,18 +268,6 @@ static bool klnd_tick(struct klnd_net *net)
 	return is_busy || !list_empty(&net->retries);
 }
 
-static void klnd_pump_all(struct klnd_net *net)
-{
-	struct klnd_peer *peer, *next;
-	LIST_HEAD(dirty);
-
-	list_splice_init(&net->dirty, &dirty);
-	list_for_each_entry_safe(peer, next, &dirty, dirty) {
-		list_del_init(&peer->dirty);
-		klnd_pump(peer);
-	}
-}
-
 /**
  * klnd_engine() - do what there is to do
  * @work: of the net
@@ -297,12 +277,18 @@ void klnd_engine(struct work_struct *work)
 	struct klnd_net *net =
 		container_of(to_delayed_work(work), struct klnd_net, engine);
 	unsigned int noio = memalloc_noio_save();
+	struct klnd_peer *peer, *next;
 	bool is_busy, has_more;
+	LIST_HEAD(dirty);
 
 	mutex_lock(&net->lock);
 	has_more = klnd_take_done(net);
 	is_busy = klnd_tick(net);
-	klnd_pump_all(net);
+	list_splice_init(&net->dirty, &dirty);
+	list_for_each_entry_safe(peer, next, &dirty, dirty) {
+		list_del_init(&peer->dirty);
+		klnd_pump(peer);
+	}
 	if (!list_empty(&net->ended))
 		queue_work(klnd_wq, &net->reaper);
 	is_busy |= !list_empty(&net->dirty);

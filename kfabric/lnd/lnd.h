@@ -202,7 +202,6 @@ void klnd_engine_kick(struct klnd_net *net);
 int klnd_post_recv(struct klnd_op *op);
 void klnd_pump(struct klnd_peer *peer);
 void klnd_peer_is_dirty(struct klnd_peer *peer);
-void klnd_net_died(struct klnd_net *net);
 
 /* request.c */
 void klnd_reap(struct work_struct *work);

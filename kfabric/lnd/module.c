@@ -44,36 +44,33 @@ static const char *const klnd_state_names[LNDW_STATES] = {
 	[LNDW_OLD_HERE] = "outdated",
 };
 
-static void klnd_net_show(struct seq_file *m, struct klnd_net *net)
-{
-	const struct klnd_counts *c = &net->counts;
-	struct klnd_peer *peer;
-	unsigned int i;
-
-	mutex_lock(&net->lock);
-	seq_printf(m, "net nid %llu incarnation %llu prov %s%s\n",
-		   net->self.nid, net->self.incarnation,
-		   net->info->fabric_attr->prov_name,
-		   net->is_dead ? " dead" : "");
-	seq_printf(
-		m,
-		" sent %llu unsent %llu strange %llu repeated %llu over %llu busy %llu old %llu other %llu wrong %llu again %llu\n",
-		c->sent, c->unsent, c->strange, c->repeated, c->over, c->busy,
-		c->old, c->other, c->wrong, c->again);
-	for_each_klnd_peer(net, peer, i) seq_printf(
-		m, " peer nid %llu %s incarnation %llu outstanding %u\n",
-		peer->core.nid, klnd_state_names[peer->core.state],
-		peer->core.incarnation, peer->core.outstanding);
-	mutex_unlock(&net->lock);
-}
-
 static int klnd_nets_show(struct seq_file *m, void *v)
 {
+	const struct klnd_counts *c;
+	struct klnd_peer *peer;
 	struct klnd_net *net;
+	unsigned int i;
 
 	mutex_lock(&klnd_nets_lock);
-	list_for_each_entry(net, &klnd_nets, node)
-		klnd_net_show(m, net);
+	list_for_each_entry(net, &klnd_nets, node) {
+		c = &net->counts;
+		mutex_lock(&net->lock);
+		seq_printf(m, "net nid %llu incarnation %llu prov %s%s\n",
+			   net->self.nid, net->self.incarnation,
+			   net->info->fabric_attr->prov_name,
+			   net->is_dead ? " dead" : "");
+		seq_printf(
+			m,
+			" sent %llu unsent %llu strange %llu repeated %llu over %llu busy %llu old %llu other %llu wrong %llu again %llu\n",
+			c->sent, c->unsent, c->strange, c->repeated, c->over,
+			c->busy, c->old, c->other, c->wrong, c->again);
+		for_each_klnd_peer(net, peer, i) seq_printf(
+			m,
+			" peer nid %llu %s incarnation %llu outstanding %u\n",
+			peer->core.nid, klnd_state_names[peer->core.state],
+			peer->core.incarnation, peer->core.outstanding);
+		mutex_unlock(&net->lock);
+	}
 	mutex_unlock(&klnd_nets_lock);
 	return 0;
 }

@@ -134,27 +134,6 @@ void klnd_reap(struct work_struct *work)
 	}
 }
 
-/*
- * Each region has a key that none had before it, so that nothing late finds another one,
- * and that a peer which was not told it would have to guess.
- */
-static int klnd_request_register(struct klnd_net *net, struct klnd_request *req)
-{
-	struct fi_mr_attr attr = {
-		.buf = req->buf,
-		.access = req->kind == LNDW_PUT ? FI_REMOTE_READ
-						: FI_REMOTE_WRITE,
-	};
-	int ret;
-
-	do {
-		attr.requested_key = get_random_u64();
-		ret = fi_mr_regattr(net->domain, &attr, 0, &req->mr);
-	} while (ret == -EEXIST);
-	req->key = attr.requested_key;
-	return ret;
-}
-
 static int klnd_request_queue(struct klnd_net *net, struct klnd_request *req)
 {
 	int ret = 0;
@@ -180,6 +159,10 @@ static int klnd_request_queue(struct klnd_net *net, struct klnd_request *req)
 static int klnd_request_start(struct klnd_net *net, struct klnd_request *req,
 			      enum lndw_kind kind)
 {
+	struct fi_mr_attr attr = {
+		.buf = req->buf,
+		.access = kind == LNDW_PUT ? FI_REMOTE_READ : FI_REMOTE_WRITE,
+	};
 	int ret = 0;
 
 	if (!req->timeout_ms || !req->done)
@@ -187,8 +170,18 @@ static int klnd_request_start(struct klnd_net *net, struct klnd_request *req,
 	req->kind = kind;
 	req->mr = NULL;
 	req->key = 0;
-	if (kind == LNDW_PUT || kind == LNDW_GET)
-		ret = klnd_request_register(net, req);
+	if (kind == LNDW_PUT || kind == LNDW_GET) {
+		/*
+		 * Each region has a key that none had before it, so that nothing late
+		 * finds another one, and that a peer which was not told it would have
+		 * to guess.
+		 */
+		do {
+			attr.requested_key = get_random_u64();
+			ret = fi_mr_regattr(net->domain, &attr, 0, &req->mr);
+		} while (ret == -EEXIST);
+		req->key = attr.requested_key;
+	}
 	ret = ret ?: klnd_request_queue(net, req);
 	if (ret && req->mr) {
 		fi_close(&req->mr->fid);

@@ -7,7 +7,7 @@
  */
 #include <linux/errno.h>
 #include <linux/string.h>
-#include "lndw_bytes.h"
+#include "../wire/wire_bytes.h"
 #include "lndw_msg.h"
 
 #define HEADER_BYTES ((__u32)sizeof(struct lndw_wire_header))
@@ -39,28 +39,28 @@ void lndw_encode(const struct lndw_msg *msg, __u8 *out)
 	struct lndw_wire_request request = { 0 };
 	struct lndw_wire_answer answer = { 0 };
 
-	LNDW_PUT(header.magic, LNDW_MAGIC);
+	WIRE_PUT(header.magic, LNDW_MAGIC);
 	header.version = LNDW_VERSION;
 	header.kind = (__u8)msg->kind;
-	LNDW_PUT(header.bytes, lndw_message_bytes(msg));
-	LNDW_PUT(header.src_nid, msg->src_nid);
-	LNDW_PUT(header.dst_nid, msg->dst_nid);
-	LNDW_PUT(header.src_incarnation, msg->src_incarnation);
-	LNDW_PUT(header.dst_incarnation, msg->dst_incarnation);
-	LNDW_PUT(header.seq, msg->seq);
-	LNDW_PUT(header.floor, msg->floor);
-	LNDW_PUT(header.credits, msg->credits);
+	WIRE_PUT(header.bytes, lndw_message_bytes(msg));
+	WIRE_PUT(header.src_nid, msg->src_nid);
+	WIRE_PUT(header.dst_nid, msg->dst_nid);
+	WIRE_PUT(header.src_incarnation, msg->src_incarnation);
+	WIRE_PUT(header.dst_incarnation, msg->dst_incarnation);
+	WIRE_PUT(header.seq, msg->seq);
+	WIRE_PUT(header.floor, msg->floor);
+	WIRE_PUT(header.credits, msg->credits);
 	header.status = msg->status;
 	memcpy(out, &header, sizeof(header));
 	if (lndw_has_request(msg->kind)) {
-		LNDW_PUT(request.match, msg->match);
-		LNDW_PUT(request.word, msg->word);
-		LNDW_PUT(request.key, msg->key);
-		LNDW_PUT(request.bytes, msg->bytes);
-		LNDW_PUT(request.left_ms, msg->left_ms);
+		WIRE_PUT(request.match, msg->match);
+		WIRE_PUT(request.word, msg->word);
+		WIRE_PUT(request.key, msg->key);
+		WIRE_PUT(request.bytes, msg->bytes);
+		WIRE_PUT(request.left_ms, msg->left_ms);
 		memcpy(out + HEADER_BYTES, &request, sizeof(request));
 	} else if (lndw_is_answer(msg->kind)) {
-		LNDW_PUT(answer.bytes, msg->bytes);
+		WIRE_PUT(answer.bytes, msg->bytes);
 		memcpy(out + HEADER_BYTES, &answer, sizeof(answer));
 	}
 }
@@ -68,19 +68,19 @@ void lndw_encode(const struct lndw_msg *msg, __u8 *out)
 static int lndw_decode_header(const struct lndw_wire_header *header,
 			      struct lndw_msg *msg)
 {
-	if (LNDW_GET(header->magic) != LNDW_MAGIC ||
+	if (WIRE_GET(header->magic) != LNDW_MAGIC ||
 	    header->version != LNDW_VERSION || !header->kind ||
-	    header->kind >= LNDW_KINDS || LNDW_GET(header->reserved))
+	    header->kind >= LNDW_KINDS || WIRE_GET(header->reserved))
 		return -EBADMSG;
 	*msg = (struct lndw_msg){
 		.kind = (enum lndw_kind)header->kind,
-		.src_nid = LNDW_GET(header->src_nid),
-		.dst_nid = LNDW_GET(header->dst_nid),
-		.src_incarnation = LNDW_GET(header->src_incarnation),
-		.dst_incarnation = LNDW_GET(header->dst_incarnation),
-		.seq = LNDW_GET(header->seq),
-		.floor = LNDW_GET(header->floor),
-		.credits = (__u16)LNDW_GET(header->credits),
+		.src_nid = WIRE_GET(header->src_nid),
+		.dst_nid = WIRE_GET(header->dst_nid),
+		.src_incarnation = WIRE_GET(header->src_incarnation),
+		.dst_incarnation = WIRE_GET(header->dst_incarnation),
+		.seq = WIRE_GET(header->seq),
+		.floor = WIRE_GET(header->floor),
+		.credits = (__u16)WIRE_GET(header->credits),
 		.status = header->status,
 	};
 	return 0;
@@ -131,20 +131,20 @@ int lndw_decode(const __u8 *in, __u32 bytes, struct lndw_msg *msg)
 		return -EBADMSG;
 	if (lndw_has_request(m.kind)) {
 		memcpy(&request, in + HEADER_BYTES, sizeof(request));
-		m.match = LNDW_GET(request.match);
-		m.word = LNDW_GET(request.word);
-		m.key = LNDW_GET(request.key);
-		m.bytes = (__u32)LNDW_GET(request.bytes);
-		m.left_ms = (__u32)LNDW_GET(request.left_ms);
+		m.match = WIRE_GET(request.match);
+		m.word = WIRE_GET(request.word);
+		m.key = WIRE_GET(request.key);
+		m.bytes = (__u32)WIRE_GET(request.bytes);
+		m.left_ms = (__u32)WIRE_GET(request.left_ms);
 		if (!lndw_request_is_sound(&m))
 			return -EBADMSG;
 	} else if (lndw_is_answer(m.kind)) {
 		memcpy(&answer, in + HEADER_BYTES, sizeof(answer));
-		m.bytes = (__u32)LNDW_GET(answer.bytes);
-		if (LNDW_GET(answer.reserved) || m.bytes > LNDW_BYTES_MAX)
+		m.bytes = (__u32)WIRE_GET(answer.bytes);
+		if (WIRE_GET(answer.reserved) || m.bytes > LNDW_BYTES_MAX)
 			return -EBADMSG;
 	}
-	if (bytes != lndw_message_bytes(&m) || LNDW_GET(header.bytes) != bytes)
+	if (bytes != lndw_message_bytes(&m) || WIRE_GET(header.bytes) != bytes)
 		return -EBADMSG;
 	*msg = m;
 	return 0;

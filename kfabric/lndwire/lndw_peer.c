@@ -55,22 +55,6 @@ void lndw_peer_init(struct lndw_peer *peer, const struct lndw_node *node,
 	peer->credits = 1;
 }
 
-/* A sound message tells which incarnation the peer has. */
-static void lndw_learn(struct lndw_peer *peer, const struct lndw_msg *msg,
-		       __u64 now_ms)
-{
-	if (msg->src_incarnation != peer->incarnation) {
-		peer->incarnation = msg->src_incarnation;
-		peer->rx_floor = 0;
-		lndw_rx_restarted(peer);
-		lndw_tx_restarted(peer, now_ms);
-	}
-	if (msg->floor > peer->rx_floor)
-		peer->rx_floor = msg->floor;
-	peer->credits = msg->credits;
-	lndw_move(peer, LNDW_SPOKEN);
-}
-
 static void lndw_refuse(struct lndw_peer *peer, const struct lndw_msg *msg,
 			enum lndw_reason reason)
 {
@@ -98,7 +82,17 @@ enum lndw_verdict lndw_arrived(struct lndw_peer *peer,
 		lndw_refuse(peer, msg, LNDW_NOT_ME);
 		return LNDW_OTHER;
 	}
-	lndw_learn(peer, msg, now_ms);
+	/* A sound message tells which incarnation the peer has. */
+	if (msg->src_incarnation != peer->incarnation) {
+		peer->incarnation = msg->src_incarnation;
+		peer->rx_floor = 0;
+		lndw_rx_restarted(peer);
+		lndw_tx_restarted(peer, now_ms);
+	}
+	if (msg->floor > peer->rx_floor)
+		peer->rx_floor = msg->floor;
+	peer->credits = msg->credits;
+	lndw_move(peer, LNDW_SPOKEN);
 	if (msg->kind == LNDW_HELLO)
 		peer->is_welcome_due = 1;
 	if (msg->kind == LNDW_NACK && msg->status == LNDW_NOT_YOU)

@@ -182,26 +182,6 @@ static int loop_check_ranges(struct loop_domain *d, const struct kfi_op *op,
 	return 0;
 }
 
-/* Move between the local buffer and checked ranges. */
-static void loop_move_ranges(struct loop_domain *d, const struct kfi_op *op,
-			     u64 access)
-{
-	struct kfi_buf_iter local, remote;
-	struct kfi_table_mr *m;
-	u32 i;
-
-	kfi_buf_start(&local, &op->buf);
-	for (i = 0; i < op->rma_count; i++) {
-		m = kfi_mr_table_find(&d->mrs, &op->rma[i], access);
-		kfi_buf_start(&remote, &m->attr.buf);
-		kfi_buf_advance(&remote, op->rma[i].addr - m->mr.iova);
-		if (access == FI_REMOTE_WRITE)
-			loop_copy_bytes(&remote, &local, op->rma[i].len);
-		else
-			loop_copy_bytes(&local, &remote, op->rma[i].len);
-	}
-}
-
 static int loop_commit_ranges(struct loop_domain *d, const struct kfi_op *op)
 {
 	const struct fi_rma_iov *r = op->rma;
@@ -221,12 +201,24 @@ static int loop_do_rma(struct loop_ep *peer, struct kfi_op *op, u64 access,
 		       int *why)
 {
 	struct loop_domain *d = to_loop_domain(peer->post.ep.domain);
+	struct kfi_buf_iter local, remote;
+	struct kfi_table_mr *m;
 	int err;
+	u32 i;
 
 	down_read(&d->mr_lock);
 	err = loop_check_ranges(d, op, access, why);
-	if (!err)
-		loop_move_ranges(d, op, access);
+	/* Move between the local buffer and checked ranges. */
+	kfi_buf_start(&local, &op->buf);
+	for (i = 0; !err && i < op->rma_count; i++) {
+		m = kfi_mr_table_find(&d->mrs, &op->rma[i], access);
+		kfi_buf_start(&remote, &m->attr.buf);
+		kfi_buf_advance(&remote, op->rma[i].addr - m->mr.iova);
+		if (access == FI_REMOTE_WRITE)
+			loop_copy_bytes(&remote, &local, op->rma[i].len);
+		else
+			loop_copy_bytes(&local, &remote, op->rma[i].len);
+	}
 	if (!err && (op->flags & FI_COMMIT_COMPLETE))
 		err = loop_commit_ranges(d, op);
 	up_read(&d->mr_lock);

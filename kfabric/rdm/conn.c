@@ -151,27 +151,12 @@ static void kfir_space_came(struct fid_ep *inner, u64 dir, void *context)
 	kfir_room_came(conn->ep);
 }
 
-static int kfir_conn_bind(struct kfir_conn *conn)
-{
-	struct kfir_ep *ep = conn->ep;
-	struct fi_space_handler space = { .fn = kfir_space_came,
-					  .context = conn };
-	int ret;
-
-	WRITE_ONCE(conn->inner->op_timeout_ms, kfir_op_timeout_ms(ep));
-	WRITE_ONCE(conn->inner->cm_timeout_ms, kfir_cm_timeout_ms(ep));
-	ret = fi_setopt(&conn->inner->fid, FI_OPT_ENDPOINT,
-			FI_OPT_SPACE_HANDLER, &space, sizeof(space));
-	ret = ret
-		      ?: fi_ep_bind(conn->inner, &ep->cq->fid,
-				    FI_TRANSMIT | FI_RECV);
-	ret = ret ?: fi_ep_bind(conn->inner, &ep->eq->fid, 0);
-	return ret ?: fi_enable(conn->inner);
-}
-
 /* Open the inner endpoint with its receives; the caller frees the connection. */
 static int kfir_conn_open(struct kfir_conn *conn, struct fi_info *info)
 {
+	struct fi_space_handler space = { .fn = kfir_space_came,
+					  .context = conn };
+	struct kfir_ep *ep = conn->ep;
 	int i, ret;
 
 	info->tx_attr->size = KFIR_TX_SLOTS;
@@ -180,9 +165,18 @@ static int kfir_conn_open(struct kfir_conn *conn, struct fi_info *info)
 	info->rx_attr->iov_limit = 1;
 	info->tx_attr->op_flags = 0;
 	info->rx_attr->op_flags = 0;
-	ret = fi_endpoint(kfir_domain_of(conn->ep)->inner, info, &conn->inner,
-			  conn);
-	ret = ret ?: kfir_conn_bind(conn);
+	ret = fi_endpoint(kfir_domain_of(ep)->inner, info, &conn->inner, conn);
+	if (ret)
+		return ret;
+	WRITE_ONCE(conn->inner->op_timeout_ms, kfir_op_timeout_ms(ep));
+	WRITE_ONCE(conn->inner->cm_timeout_ms, kfir_cm_timeout_ms(ep));
+	ret = fi_setopt(&conn->inner->fid, FI_OPT_ENDPOINT,
+			FI_OPT_SPACE_HANDLER, &space, sizeof(space));
+	ret = ret
+		      ?: fi_ep_bind(conn->inner, &ep->cq->fid,
+				    FI_TRANSMIT | FI_RECV);
+	ret = ret ?: fi_ep_bind(conn->inner, &ep->eq->fid, 0);
+	ret = ret ?: fi_enable(conn->inner);
 	for (i = 0; i < KFIR_RX_SLOTS && !ret; i++)
 		ret = kfir_post_slot(kfir_slot_at(conn, i));
 	return ret;
@@ -343,24 +337,6 @@ static int kfir_error_of(const struct kfir_conn *conn)
 	}
 }
 
-/* What was handed over may have arrived, or not. */
-static void kfir_end_sends(struct kfir_conn *conn)
-{
-	struct kfir_op *op, *next;
-
-	list_for_each_entry_safe(op, next, &conn->flying, base.node)
-		if (op->is_answered)
-			kfir_rma_finish(op);
-		else
-			kfir_finish(op, kfir_error_of(conn), conn->why);
-	if (conn->peer->conn != conn)
-		return;
-	op = list_first_entry_or_null(&conn->peer->sends, struct kfir_op,
-				      base.node);
-	if (op && op->pieces)
-		kfir_finish(op, kfir_error_of(conn), conn->why);
-}
-
 /* The next one to send on: the oldest that is there, if there is one. */
 static void kfir_conn_replace(struct kfir_conn *conn)
 {
@@ -384,6 +360,7 @@ void kfir_conn_end(struct kfir_conn *conn)
 {
 	struct kfir_peer *peer = conn->peer;
 	bool was_up = conn->state == KFIR_UP;
+	struct kfir_op *op, *next;
 
 	/* Nothing is posted to it any more. */
 	conn->broken = true;
@@ -394,7 +371,15 @@ void kfir_conn_end(struct kfir_conn *conn)
 	kfir_receive_all(conn->ep);
 	conn->state = KFIR_DOWN;
 	list_del_init(&conn->touched);
-	kfir_end_sends(conn);
+	/* What was handed over may have arrived, or not. */
+	list_for_each_entry_safe(op, next, &conn->flying, base.node)
+		if (op->is_answered)
+			kfir_rma_finish(op);
+		else
+			kfir_finish(op, kfir_error_of(conn), conn->why);
+	op = list_first_entry_or_null(&peer->sends, struct kfir_op, base.node);
+	if (peer->conn == conn && op && op->pieces)
+		kfir_finish(op, kfir_error_of(conn), conn->why);
 	if (peer->conn == conn && !conn->leaving)
 		kfir_peer_retry(peer, conn->why, was_up || conn->crossed);
 	kfir_conn_replace(conn);

@@ -63,23 +63,6 @@ static struct kfir_op *kfir_lent_send(struct kfir_ctx *ctx)
 	return NULL;
 }
 
-/*
- * The peer takes nothing more: what is under way to it ends with the connection. What
- * has begun on another one stays as it is: it is sent from memory of its operation.
- */
-static void kfir_end_lent(struct kfir_ctx *ctx, struct kfir_conn *conn)
-{
-	struct kfir_op *op;
-
-	spin_lock_irq(&ctx->post.lock);
-	list_for_each_entry(op, &ctx->sends, send.node)
-		if (op->conn == conn)
-			kfi_send_revoke(&op->send);
-	spin_unlock_irq(&ctx->post.lock);
-	kfir_conn_break(conn, ECONNABORTED);
-	kfir_conn_end(conn);
-}
-
 /* It ends now, and pieces of it that are under way are nobody's. */
 static void kfir_abandon_send(struct kfir_op *op)
 {
@@ -110,37 +93,37 @@ static void kfir_abandon_send(struct kfir_op *op)
 static void kfir_settle_sends(struct kfir_ctx *ctx)
 {
 	unsigned long until = jiffies + msecs_to_jiffies(KFIR_SETTLE_MS);
+	struct kfir_conn *conn;
 	struct kfir_op *op;
 
 	while ((op = kfir_lent_send(ctx))) {
-		if (op->conn->broken || time_after(jiffies, until)) {
-			kfir_end_lent(ctx, op->conn);
+		conn = op->conn;
+		if (!conn->broken && !time_after(jiffies, until)) {
+			kfir_own_end(ctx->ep);
+			schedule_timeout_uninterruptible(1);
+			kfir_own(ctx->ep);
 			continue;
 		}
-		kfir_own_end(ctx->ep);
-		schedule_timeout_uninterruptible(1);
-		kfir_own(ctx->ep);
+		/*
+		 * The peer takes nothing more: what is under way to it ends with the
+		 * connection. What has begun on another one stays as it is: it is sent
+		 * from memory of its operation.
+		 */
+		spin_lock_irq(&ctx->post.lock);
+		list_for_each_entry(op, &ctx->sends, send.node)
+			if (op->conn == conn)
+				kfi_send_revoke(&op->send);
+		spin_unlock_irq(&ctx->post.lock);
+		kfir_conn_break(conn, ECONNABORTED);
+		kfir_conn_end(conn);
 	}
-}
-
-/* Those that have begun go back, and with what waits nothing is done. */
-static void kfir_abandon_receives(struct kfir_ctx *ctx)
-{
-	struct kfir_conn *conn;
-
-	ctx->ending = true;
-	list_for_each_entry(conn, &ctx->ep->conns, node)
-		if (conn->rx.op && conn->rx.op->ctx == ctx) {
-			kfir_rx_undo(&conn->rx);
-			conn->rx.drop = true;
-		}
-	kfir_receive_all(ctx->ep);
 }
 
 static void kfir_ctx_end(struct kfir_ctx *ctx)
 {
 	struct kfir_ep *ep = ctx->ep;
 	struct kfir_op *op, *next;
+	struct kfir_conn *conn;
 
 	kfir_assert_owned(ep);
 	/* Nothing more is handed over; sends that have not begun end now. */
@@ -154,7 +137,14 @@ static void kfir_ctx_end(struct kfir_ctx *ctx)
 	list_for_each_entry_safe(op, next, &ctx->sends, send.node)
 		kfir_abandon_send(op);
 	if (ctx->dirs & FI_RECV) {
-		kfir_abandon_receives(ctx);
+		/* Those that have begun go back, and with what waits nothing is done. */
+		ctx->ending = true;
+		list_for_each_entry(conn, &ep->conns, node)
+			if (conn->rx.op && conn->rx.op->ctx == ctx) {
+				kfir_rx_undo(&conn->rx);
+				conn->rx.drop = true;
+			}
+		kfir_receive_all(ep);
 		ep->rx[ctx->post.ep.ctx_index] = NULL;
 	}
 	kfir_end_posts(ctx, ECANCELED);

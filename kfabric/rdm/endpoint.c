@@ -57,12 +57,15 @@ static void kfir_ep_release(struct kfid *fid)
 
 /* ---- listening ---------------------------------------------------------- */
 
-static int kfir_listen(struct kfir_ep *ep)
+static int kfir_ep_control(struct kfid *fid, int command, void *arg)
 {
+	struct kfir_ep *ep = to_kfir_ep(fid);
 	struct sockaddr_in6 name = {};
 	size_t len = sizeof(name);
 	int ret;
 
+	if (command != FI_ENABLE)
+		return -ENOSYS;
 	ret = fi_listen(ep->pep);
 	ret = ret ?: fi_getname(&ep->pep->fid, &name, &len);
 	if (ret)
@@ -72,11 +75,6 @@ static int kfir_listen(struct kfir_ep *ep)
 	smp_store_release(&ep->listening, true);
 	kfir_kick(ep);
 	return 0;
-}
-
-static int kfir_ep_control(struct kfid *fid, int command, void *arg)
-{
-	return command == FI_ENABLE ? kfir_listen(to_kfir_ep(fid)) : -ENOSYS;
 }
 
 static int kfir_ep_getname(struct kfid *fid, void *addr, size_t *addrlen)
@@ -141,26 +139,6 @@ static void kfir_ep_init(struct kfir_ep *ep, const struct fi_info *info)
 	while (!ep->instance);
 }
 
-/* What to listen on: the info's own address, or any of the peer's family. */
-static struct fi_info *kfir_listen_info(const struct kfir_domain *d,
-					const struct fi_info *info)
-{
-	struct sockaddr_in6 any = { .sin6_family = AF_INET };
-	const struct sockaddr *src = info->src_addr, *dest = info->dest_addr;
-	struct fi_info *inner = fi_dupinfo(d->info);
-
-	if (!src && dest)
-		any.sin6_family = dest->sa_family;
-	if (!src)
-		src = (const struct sockaddr *)&any;
-	if (inner && kfi_info_set_addr(&inner->src_addr, &inner->src_addrlen,
-				       src, kfi_addr_len(src))) {
-		fi_freeinfo(inner);
-		return NULL;
-	}
-	return inner;
-}
-
 static int kfir_open_inner(struct kfir_ep *ep, struct fid_domain *domain,
 			   const struct fi_info *info)
 {
@@ -168,12 +146,21 @@ static int kfir_open_inner(struct kfir_ep *ep, struct fid_domain *domain,
 	struct kfir_domain *d = to_kfir_domain(domain);
 	struct fi_cq_attr cq = { .comp_handler = kfir_inner_done };
 	struct fi_eq_attr eq = { .handler = kfir_event_came };
-	struct fi_info *inner = kfir_listen_info(d, info);
+	struct sockaddr_in6 any = { .sin6_family = AF_INET };
+	const struct sockaddr *src = info->src_addr, *dest = info->dest_addr;
+	struct fi_info *inner = fi_dupinfo(d->info);
 	int ret;
 
 	if (!inner)
 		return -ENOMEM;
-	ret = fi_eq_open(fabric, &eq, &ep->eq, ep);
+	/* What to listen on: the info's own address, or any of the peer's family. */
+	if (!src && dest)
+		any.sin6_family = dest->sa_family;
+	if (!src)
+		src = (const struct sockaddr *)&any;
+	ret = kfi_info_set_addr(&inner->src_addr, &inner->src_addrlen, src,
+				kfi_addr_len(src));
+	ret = ret ?: fi_eq_open(fabric, &eq, &ep->eq, ep);
 	ret = ret ?: fi_cq_open(d->inner, &cq, &ep->cq, ep);
 	ret = ret ?: fi_passive_ep(fabric, inner, &ep->pep, ep);
 	ret = ret ?: fi_pep_bind(ep->pep, &ep->eq->fid, 0);

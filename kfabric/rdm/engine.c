@@ -309,28 +309,24 @@ static bool kfir_is_stalled(const struct kfir_conn *conn)
 	       time_after(jiffies, conn->fed + msecs_to_jiffies(ms));
 }
 
-/* The peer has a request, and neither answers nor says anything else. */
-static bool kfir_is_silent(const struct kfir_conn *conn)
-{
-	u32 ms = kfir_op_timeout_ms(conn->ep);
-
-	return ms && conn->nr_asked &&
-	       time_after(jiffies, conn->used + msecs_to_jiffies(ms));
-}
-
 /*
  * Leave idle connections; end those whose peer does not say farewell, or does not
  * go on.
  */
 static void kfir_look_idle(struct kfir_ep *ep)
 {
-	u32 cm_ms = kfir_cm_timeout_ms(ep);
+	u32 cm_ms = kfir_cm_timeout_ms(ep), ms = kfir_op_timeout_ms(ep);
 	struct kfir_conn *conn;
+	bool is_silent;
 
 	list_for_each_entry(conn, &ep->conns, node) {
 		if (conn->state != KFIR_UP)
 			continue;
-		if (kfir_is_stalled(conn) || kfir_is_silent(conn) ||
+		/* The peer has a request, and neither answers nor says anything else. */
+		is_silent =
+			ms && conn->nr_asked &&
+			time_after(jiffies, conn->used + msecs_to_jiffies(ms));
+		if (kfir_is_stalled(conn) || is_silent ||
 		    kfir_grants_are_late(conn)) {
 			kfir_conn_break(conn, ETIMEDOUT);
 		} else if (conn->leaving) {
@@ -373,28 +369,15 @@ void kfir_end_posts(struct kfir_ctx *ctx, int err)
 		kfir_finish(op, err, 0);
 }
 
-static void kfir_end_peers(struct kfir_ep *ep)
-{
-	struct hlist_node *next_peer;
-	struct kfir_op *op, *next;
-	struct kfir_peer *peer;
-	int i;
-
-	for (i = 0; i < KFIR_HASH_SIZE; i++)
-		hlist_for_each_entry_safe(peer, next_peer, &ep->peers[i], hash)
-		{
-			list_for_each_entry_safe(op, next, &peer->sends,
-						 base.node)
-				kfir_finish(op, ep->ending, 0);
-			kfir_peer_drop(ep, peer);
-		}
-}
-
 /* Every operation ends, every connection, every peer. */
 static void kfir_end_all(struct kfir_ep *ep)
 {
 	struct kfir_conn *conn, *next;
+	struct kfir_op *op, *next_op;
+	struct hlist_node *next_peer;
+	struct kfir_peer *peer;
 	struct kfir_ctx *ctx;
+	int i;
 
 	kfir_drop_events(ep);
 	/* First those that are down: the end of another one may free them. */
@@ -405,7 +388,14 @@ static void kfir_end_all(struct kfir_ep *ep)
 		kfir_conn_end(conn);
 	list_for_each_entry_safe(conn, next, &ep->conns, node)
 		kfir_conn_free(conn);
-	kfir_end_peers(ep);
+	for (i = 0; i < KFIR_HASH_SIZE; i++)
+		hlist_for_each_entry_safe(peer, next_peer, &ep->peers[i], hash)
+		{
+			list_for_each_entry_safe(op, next_op, &peer->sends,
+						 base.node)
+				kfir_finish(op, ep->ending, 0);
+			kfir_peer_drop(ep, peer);
+		}
 	list_for_each_entry(ctx, &ep->ctxs, node)
 		kfir_end_posts(ctx, ep->ending);
 }
@@ -547,21 +537,10 @@ static bool kfir_own_locked(struct kfir_ep *ep, enum kfir_owner as)
 	return true;
 }
 
-/* The work looks at what waits within a tick, and not sooner. */
-static void kfir_tick_locked(struct kfir_ep *ep)
-{
-	const unsigned long ms = msecs_to_jiffies(KFIR_TICK_MS);
-
-	lockdep_assert_held(&ep->lock);
-	if (ep->closed || !time_before(jiffies + ms, ep->run_at))
-		return;
-	ep->run_at = jiffies + ms;
-	mod_delayed_work(kfir_wq, &ep->engine, ms);
-}
-
 /* False: it is to go on. */
 static bool kfir_disown(struct kfir_ep *ep, bool enough)
 {
+	const unsigned long tick = msecs_to_jiffies(KFIR_TICK_MS);
 	unsigned long irq;
 	bool news, over;
 
@@ -574,45 +553,19 @@ static bool kfir_disown(struct kfir_ep *ep, bool enough)
 	over = !news || enough || ep->left || ep->claims || ep->passed_by ||
 	       ep->closed;
 	if (over) {
-		if (news || ep->left || ep->passed_by)
+		if (news || ep->left || ep->passed_by) {
 			kfir_kick_locked(ep);
-		else if (kfir_is_busy(ep))
-			kfir_tick_locked(ep);
+		} else if (kfir_is_busy(ep) && !ep->closed &&
+			   time_before(jiffies + tick, ep->run_at)) {
+			/* The work looks at what waits within a tick, and not sooner. */
+			ep->run_at = jiffies + tick;
+			mod_delayed_work(kfir_wq, &ep->engine, tick);
+		}
 		ep->left = false;
 		ep->owner = KFIR_NOBODY;
 	}
 	spin_unlock_irqrestore(&ep->lock, irq);
 	return over;
-}
-
-static void kfir_pass_upcall(struct kfir_ep *ep)
-{
-	kfir_take_done(ep);
-	if (!list_empty(&ep->waiting))
-		kfir_receive_new(ep);
-	/* What upcalls have posted is among them. */
-	if (!list_empty(&ep->fresh))
-		kfir_take_posts(ep);
-	if (!list_empty(&ep->touched))
-		kfir_look_touched(ep);
-	if (!list_empty(&ep->busy))
-		kfir_look_busy(ep, false, false);
-}
-
-static void kfir_pass_post(struct kfir_ep *ep)
-{
-	struct kfir_peer *peer = ep->posted_to;
-
-	if (peer) {
-		ep->posted_to = NULL;
-		kfir_send_all(ep, peer);
-	}
-	if (!list_empty(&ep->fresh))
-		kfir_take_posts(ep);
-	if (!list_empty(&ep->busy))
-		kfir_look_busy(ep, false, false);
-	if (!list_empty(&ep->touched))
-		ep->left = true;
 }
 
 void kfir_inner_done(struct fid_cq *cq, const struct fi_cq_err_entry *entry,
@@ -641,9 +594,18 @@ void kfir_inner_done(struct fid_cq *cq, const struct fi_cq_err_entry *entry,
 		return;
 	if (!queued)
 		kfir_take_slot(slot);
-	do
-		kfir_pass_upcall(ep);
-	while (!kfir_disown(ep, ++passes == KFIR_PASSES));
+	do {
+		kfir_take_done(ep);
+		if (!list_empty(&ep->waiting))
+			kfir_receive_new(ep);
+		/* What upcalls have posted is among them. */
+		if (!list_empty(&ep->fresh))
+			kfir_take_posts(ep);
+		if (!list_empty(&ep->touched))
+			kfir_look_touched(ep);
+		if (!list_empty(&ep->busy))
+			kfir_look_busy(ep, false, false);
+	} while (!kfir_disown(ep, ++passes == KFIR_PASSES));
 }
 
 /* A receive was posted while messages waited for some: is there one for it? */
@@ -660,25 +622,6 @@ void kfir_tell_receive(struct kfir_ep *ep)
 }
 
 /*
- * A send that its owner posts, and nothing of its context waits before it: it need not
- * be queued for who comes by.
- */
-static void kfir_take_first(struct kfir_ctx *ctx, struct kfir_op *op)
-{
-	struct kfir_ep *ep = ctx->ep;
-	struct kfir_peer *peer = kfir_peer_of(ep, op);
-
-	lockdep_assert_held(&ctx->post.lock);
-	if (peer) {
-		list_add_tail(&op->base.node, &peer->sends);
-		ep->posted_to = peer;
-		return;
-	}
-	list_add_tail(&op->base.node, &ctx->posted);
-	kfir_leave_ctx_locked(ctx);
-}
-
-/*
  * A send is posted; nothing needs to be done with it yet, if more are to come. 1: who
  * posts is the engine now, and must go on with it.
  */
@@ -686,6 +629,7 @@ int kfir_tell(struct kfir_ctx *ctx, struct kfir_op *op)
 {
 	bool more = op->base.flags & FI_MORE, own, first;
 	struct kfir_ep *ep = ctx->ep;
+	struct kfir_peer *peer;
 	unsigned long irq;
 
 	lockdep_assert_held(&ctx->post.lock);
@@ -705,8 +649,20 @@ int kfir_tell(struct kfir_ctx *ctx, struct kfir_op *op)
 	if (own)
 		preempt_disable();
 	spin_unlock_irqrestore(&ep->lock, irq);
-	if (first)
-		kfir_take_first(ctx, op);
+	if (!first)
+		return own;
+	/*
+	 * A send that its owner posts, and nothing of its context waits before it: it
+	 * need not be queued for who comes by.
+	 */
+	peer = kfir_peer_of(ep, op);
+	if (peer) {
+		list_add_tail(&op->base.node, &peer->sends);
+		ep->posted_to = peer;
+	} else {
+		list_add_tail(&op->base.node, &ctx->posted);
+		kfir_leave_ctx_locked(ctx);
+	}
 	return own;
 }
 
@@ -714,10 +670,21 @@ int kfir_tell(struct kfir_ctx *ctx, struct kfir_op *op)
 void kfir_posted(struct kfi_post_ep *post)
 {
 	struct kfir_ep *ep = to_kfir_ctx(post)->ep;
+	struct kfir_peer *peer;
 	int passes = 0;
 
-	do
-		kfir_pass_post(ep);
-	while (!kfir_disown(ep, ++passes == KFIR_PASSES));
+	do {
+		peer = ep->posted_to;
+		if (peer) {
+			ep->posted_to = NULL;
+			kfir_send_all(ep, peer);
+		}
+		if (!list_empty(&ep->fresh))
+			kfir_take_posts(ep);
+		if (!list_empty(&ep->busy))
+			kfir_look_busy(ep, false, false);
+		if (!list_empty(&ep->touched))
+			ep->left = true;
+	} while (!kfir_disown(ep, ++passes == KFIR_PASSES));
 	preempt_enable();
 }

@@ -212,22 +212,6 @@ static int kfir_grant_begin(struct kfir_conn *conn)
 	return 0;
 }
 
-/*
- * Memory may be short: then it goes on as it did. A region that is gone tells nothing of
- * the next one of its key.
- */
-static void kfir_grant_wanted(struct kfir_conn *conn)
-{
-	int ret;
-
-	conn->wants_grant = false;
-	if (conn->leaving || kfir_is_granted(conn, conn->wanted_key))
-		return;
-	ret = kfir_grant_begin(conn);
-	if (ret && ret != -ENOENT)
-		kfir_hint_result(conn, conn->wanted_key, false);
-}
-
 /* The peer was let have what it asked for: is it to have the key? */
 void kfir_grant_hint(struct kfir_conn *conn, u64 key)
 {
@@ -429,6 +413,8 @@ void kfir_take_grants(struct kfir_ep *ep)
 void kfir_grants_look(struct kfir_conn *conn)
 {
 	struct kfir_grant *g, *next;
+	bool wants_grant;
+	int ret;
 
 	if (!conn->wants_grant && !conn->grants_due)
 		return;
@@ -439,8 +425,18 @@ void kfir_grants_look(struct kfir_conn *conn)
 	}
 	if (conn->broken || conn->state != KFIR_UP)
 		return;
-	if (conn->wants_grant)
-		kfir_grant_wanted(conn);
+	wants_grant = conn->wants_grant;
+	conn->wants_grant = false;
+	if (wants_grant && !conn->leaving &&
+	    !kfir_is_granted(conn, conn->wanted_key)) {
+		ret = kfir_grant_begin(conn);
+		/*
+		 * Memory may be short: then it goes on as it did. A region that is
+		 * gone tells nothing of the next one of its key.
+		 */
+		if (ret && ret != -ENOENT)
+			kfir_hint_result(conn, conn->wanted_key, false);
+	}
 	conn->grants_due = false;
 	list_for_each_entry_safe(g, next, &conn->granted, of_conn)
 		kfir_grant_look(g);

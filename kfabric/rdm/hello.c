@@ -160,22 +160,6 @@ static void kfir_take_request(struct kfir_ep *ep, struct fi_info *info,
 
 /* ---- answers ----------------------------------------------------------- */
 
-static void kfir_take_welcome(struct kfir_conn *conn, const u8 *data,
-			      size_t len)
-{
-	struct rdmw_offer theirs;
-
-	if (conn->state == KFIR_DIALING) {
-		if (rdmw_welcome_parse(data, len, &conn->offer, &theirs)) {
-			kfir_conn_break(conn, EPROTO);
-			return;
-		}
-		rdmw_learn(&conn->peer->wire, &theirs);
-		rdmw_flow_init(&conn->flow, &conn->offer, &theirs);
-	}
-	kfir_conn_up(conn);
-}
-
 static void kfir_take_failure(struct kfir_ep *ep)
 {
 	struct fi_eq_err_entry *e = &ep->event_err;
@@ -197,6 +181,7 @@ static void kfir_take_failure(struct kfir_ep *ep)
 static bool kfir_read_event(struct kfir_ep *ep)
 {
 	struct fi_eq_cm_entry *entry = (void *)ep->event_buf;
+	struct rdmw_offer theirs;
 	struct kfir_conn *conn;
 	u32 event;
 	ssize_t n = fi_eq_read(ep->eq, &event, entry, sizeof(ep->event_buf), 0);
@@ -211,8 +196,16 @@ static bool kfir_read_event(struct kfir_ep *ep)
 		return true;
 	}
 	conn = entry->fid->context;
+	if (event == FI_CONNECTED && conn->state == KFIR_DIALING) {
+		if (rdmw_welcome_parse(entry->data, n, &conn->offer, &theirs)) {
+			kfir_conn_break(conn, EPROTO);
+			return true;
+		}
+		rdmw_learn(&conn->peer->wire, &theirs);
+		rdmw_flow_init(&conn->flow, &conn->offer, &theirs);
+	}
 	if (event == FI_CONNECTED) {
-		kfir_take_welcome(conn, entry->data, n);
+		kfir_conn_up(conn);
 	} else if (!conn->broken) {
 		conn->shut = true;
 		kfir_conn_break(conn, ECONNRESET);

@@ -234,31 +234,23 @@ static void kfir_want_put_locked(struct kfir_op *op)
 	kfir_kick(ctx->ep);
 }
 
-/* Takes the room back; true: the receive is to be given back. */
-static bool kfir_multi_undo_locked(struct kfir_rx *rx)
-{
-	struct kfir_op *op = rx->op;
-	bool was_over = op->multi.is_over;
-
-	lockdep_assert_held(&op->ctx->post.lock);
-	kfir_part_put_locked(&op->ctx->post, rx);
-	rdmw_multi_undo(&op->multi, rx->total, rx->at);
-	if (was_over && !op->canceled && !op->multi.is_over)
-		kfir_want_put_locked(op);
-	return (op->multi.is_over || op->canceled) && !op->multi.users;
-}
-
 void kfir_rx_undo(struct kfir_rx *rx)
 {
 	struct fi_cq_err_entry *entry = &rx->comp->entry;
 	struct kfir_op *op = rx->op;
 	spinlock_t *lock = &op->ctx->post.lock;
 	unsigned long irq;
-	bool over = false;
+	bool over = false, was_over;
 
 	spin_lock_irqsave(lock, irq);
 	if (kfir_is_multi(op)) {
-		over = kfir_multi_undo_locked(rx);
+		/* Its room is taken back; where it is over it is given back. */
+		was_over = op->multi.is_over;
+		kfir_part_put_locked(&op->ctx->post, rx);
+		rdmw_multi_undo(&op->multi, rx->total, rx->at);
+		if (was_over && !op->canceled && !op->multi.is_over)
+			kfir_want_put_locked(op);
+		over = (op->multi.is_over || op->canceled) && !op->multi.users;
 	} else {
 		entry->flags = kfir_rx_flags(op);
 		entry->data = 0;

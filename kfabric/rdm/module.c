@@ -49,33 +49,27 @@ static const struct fi_ops_domain kfir_domain_ops = {
 	.query_atomic = kfi_query_atomic_all,
 };
 
-static int kfir_open_inner_domain(struct kfir_domain *d,
-				  struct fid_fabric *fabric,
-				  const struct fi_info *info)
-{
-	struct fi_info *list;
-	int ret = kfir_ask_inner(NULL, NULL, 0, info, &list);
-
-	if (ret)
-		return ret == -ENODATA ? -ENODEV : ret;
-	d->info = fi_dupinfo(list);
-	fi_freeinfo(list);
-	if (!d->info)
-		return -ENOMEM;
-	return fi_domain(kfi_layer_inner(fabric), d->info, &d->inner, d);
-}
-
 static int kfir_domain(struct fid_fabric *fabric, struct fi_info *info,
 		       struct fid_domain **domain, void *context)
 {
 	struct kfir_domain *new = kzalloc(sizeof(*new), GFP_KERNEL);
+	struct fi_info *list;
 	int ret;
 
 	if (!new)
 		return -ENOMEM;
 	rwlock_init(&new->mr_lock);
 	init_waitqueue_head(&new->grants_gone);
-	ret = kfir_open_inner_domain(new, fabric, info);
+	ret = kfir_ask_inner(NULL, NULL, 0, info, &list);
+	if (ret) {
+		ret = ret == -ENODATA ? -ENODEV : ret;
+		goto free;
+	}
+	new->info = fi_dupinfo(list);
+	fi_freeinfo(list);
+	ret = new->info ? fi_domain(kfi_layer_inner(fabric), new->info,
+				    &new->inner, new)
+			: -ENOMEM;
 	if (ret)
 		goto free;
 	ret = kfi_domain_init(&new->domain, fabric, &kfir_domain_fid_ops,

@@ -168,24 +168,6 @@ bool kfir_has_messages(const struct kfir_conn *conn)
 	return !list_empty(&conn->arrived) || !list_empty(&conn->kept);
 }
 
-static void kfir_receive_kept(struct kfir_conn *conn)
-{
-	struct kfir_kept *kept, *next;
-	struct kfir_rx rx;
-
-	list_for_each_entry_safe(kept, next, &conn->kept, node) {
-		if (!kfir_rx_get(conn, &kept->first, &kept->shown, &rx))
-			continue;
-		kfir_rx_copy(&rx, kept->bytes, kept->got);
-		conn->fed = jiffies;
-		if (kept == conn->filling)
-			conn->rx = rx;
-		else
-			kfir_rx_end(conn, &rx);
-		kfir_kept_drop(conn, kept);
-	}
-}
-
 /*
  * What has arrived goes into receives, as far as there are any for it; the others
  * wait, and those behind them pass by. Pieces that are not of a message which begins
@@ -226,8 +208,21 @@ static void kfir_receive_arrived(struct kfir_conn *conn)
 
 void kfir_receive(struct kfir_conn *conn)
 {
+	struct kfir_kept *kept, *next;
+	struct kfir_rx rx;
+
 	list_del_init(&conn->unseen);
-	kfir_receive_kept(conn);
+	list_for_each_entry_safe(kept, next, &conn->kept, node) {
+		if (!kfir_rx_get(conn, &kept->first, &kept->shown, &rx))
+			continue;
+		kfir_rx_copy(&rx, kept->bytes, kept->got);
+		conn->fed = jiffies;
+		if (kept == conn->filling)
+			conn->rx = rx;
+		else
+			kfir_rx_end(conn, &rx);
+		kfir_kept_drop(conn, kept);
+	}
 	kfir_receive_arrived(conn);
 	kfir_keep(conn);
 	if (!kfir_has_messages(conn))

@@ -98,34 +98,12 @@ static enum kfir_news kfir_news(struct kfir_ep *ep)
 	return news;
 }
 
-/*
- * What has come is shown the receives that those who wait were shown in the last
- * walk, and so passes none of them. One that has messages out of its buffers, which
- * may be many, is the work's, and with it those that came later.
- */
-static void kfir_receive_unseen(struct kfir_ep *ep)
-{
-	struct kfir_conn *conn;
-	LIST_HEAD(unseen);
-
-	/* One whose messages the work is to keep is put there again. */
-	list_splice_init(&ep->unseen, &unseen);
-	while ((conn = list_first_entry_or_null(&unseen, struct kfir_conn,
-						unseen))) {
-		if (!kfir_may_sleep(ep) && !list_empty(&conn->kept)) {
-			ep->left = true;
-			break;
-		}
-		kfir_receive_conn(conn);
-	}
-	list_splice(&unseen, &ep->unseen);
-	kfir_end_walk(ep);
-}
-
 /* Where many wait, those of which nothing new has come are left to the work. */
 void kfir_receive_new(struct kfir_ep *ep)
 {
+	struct kfir_conn *conn;
 	enum kfir_news news;
+	LIST_HEAD(unseen);
 
 	kfir_assert_owned(ep);
 	if (list_empty(&ep->waiting))
@@ -141,6 +119,23 @@ void kfir_receive_new(struct kfir_ep *ep)
 	}
 	if (news)
 		ep->left = true;
-	if (news != KFIR_CAME_BACK)
-		kfir_receive_unseen(ep);
+	if (news == KFIR_CAME_BACK)
+		return;
+	/*
+	 * What has come is shown the receives that those who wait were shown in the last
+	 * walk, and so passes none of them. One that has messages out of its buffers,
+	 * which may be many, is the work's, and with it those that came later. One whose
+	 * messages the work is to keep is put there again.
+	 */
+	list_splice_init(&ep->unseen, &unseen);
+	while ((conn = list_first_entry_or_null(&unseen, struct kfir_conn,
+						unseen))) {
+		if (!kfir_may_sleep(ep) && !list_empty(&conn->kept)) {
+			ep->left = true;
+			break;
+		}
+		kfir_receive_conn(conn);
+	}
+	list_splice(&unseen, &ep->unseen);
+	kfir_end_walk(ep);
 }

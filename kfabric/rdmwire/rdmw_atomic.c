@@ -6,7 +6,7 @@
  */
 #include <linux/string.h>
 #include "rdmw_atomic.h"
-#include "rdmw_bytes.h"
+#include "../wire/wire_bytes.h"
 
 #define AT_TYPE	   0
 #define AT_OP	   1
@@ -41,7 +41,7 @@ void rdmw_elements_pack(__u8 type, const void *from, __u32 bytes, __u8 *out)
 			memcpy(&word, (const __u8 *)from + i, sizeof(word));
 			wide = word;
 		}
-		rdmw_put(out + i, size, wide);
+		wire_put(out + i, size, wide);
 	}
 }
 
@@ -52,7 +52,7 @@ void rdmw_elements_parse(__u8 type, const __u8 *in, __u32 bytes, void *to)
 	__u64 wide;
 
 	for (i = 0; i < bytes; i += size) {
-		wide = rdmw_get(in + i, size);
+		wide = wire_get(in + i, size);
 		word = (__u32)wide;
 		if (size == sizeof(wide))
 			memcpy((__u8 *)to + i, &wide, sizeof(wide));
@@ -70,8 +70,8 @@ void rdmw_atomic_pack(const struct rdmw_atomic *a, __u8 *out)
 	out[AT_OP] = a->op;
 	out[AT_COUNT] = a->count;
 	out[AT_RESULT] = a->has_result;
-	rdmw_put(out + AT_ADDR, 8, a->addr);
-	rdmw_put(out + AT_KEY, 8, a->key);
+	wire_put(out + AT_ADDR, 8, a->addr);
+	wire_put(out + AT_KEY, 8, a->key);
 	out += RDMW_ATOMIC_HEAD_BYTES;
 	if (a->op != RDMW_OP_READ)
 		rdmw_elements_pack(a->type, a->operand, n, out);
@@ -98,7 +98,7 @@ enum rdmw_violation rdmw_atomic_parse(const struct rdmw_piece *piece,
 
 	if (piece->bytes < RDMW_ATOMIC_HEAD_BYTES)
 		return RDMW_BAD_LENGTH;
-	if (!rdmw_is_zero(in + AT_ROOM, ROOM_BYTES))
+	if (!wire_is_zero(in + AT_ROOM, ROOM_BYTES))
 		return RDMW_BAD_RESERVED;
 	if (!rdmw_atomic_is_sound(in))
 		return RDMW_BAD_FIELD;
@@ -107,8 +107,8 @@ enum rdmw_violation rdmw_atomic_parse(const struct rdmw_piece *piece,
 		.op = in[AT_OP],
 		.count = in[AT_COUNT],
 		.has_result = in[AT_RESULT],
-		.addr = rdmw_get(in + AT_ADDR, 8),
-		.key = rdmw_get(in + AT_KEY, 8),
+		.addr = wire_get(in + AT_ADDR, 8),
+		.key = wire_get(in + AT_KEY, 8),
 	};
 	n = rdmw_elements_bytes(a);
 	if ((a->addr & (rdmw_element_bytes(a->type) - 1)) ||

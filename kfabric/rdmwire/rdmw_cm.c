@@ -5,7 +5,7 @@
  * Context: any.
  */
 #include <linux/string.h>
-#include "rdmw_bytes.h"
+#include "../wire/wire_bytes.h"
 #include "rdmw_cm.h"
 
 /* All three begin so. */
@@ -39,7 +39,7 @@ static void rdmw_cm_head_pack(enum rdmw_kind kind, __u16 bytes, __u8 *out)
 	memset(out, 0, bytes);
 	out[0] = RDMW_VERSION;
 	out[AT_KIND] = (__u8)kind;
-	rdmw_put(out + AT_LENGTH, 2, bytes);
+	wire_put(out + AT_LENGTH, 2, bytes);
 }
 
 static enum rdmw_violation rdmw_cm_head_parse(enum rdmw_kind kind, __u32 due,
@@ -52,7 +52,7 @@ static enum rdmw_violation rdmw_cm_head_parse(enum rdmw_kind kind, __u32 due,
 	if (in[AT_KIND] != kind)
 		return RDMW_BAD_KIND;
 	/* Private data may arrive with bytes behind it that nobody sent. */
-	if (rdmw_get(in + AT_LENGTH, 2) != due || bytes < due)
+	if (wire_get(in + AT_LENGTH, 2) != due || bytes < due)
 		return RDMW_BAD_LENGTH;
 	return RDMW_OK;
 }
@@ -60,11 +60,11 @@ static enum rdmw_violation rdmw_cm_head_parse(enum rdmw_kind kind, __u32 due,
 static void rdmw_offer_pack(const struct rdmw_offer *offer, __u8 *ctx,
 			    __u8 *out)
 {
-	rdmw_put(out + AT_FEATURES, FEATURES_BYTES, offer->features);
-	rdmw_put(out + AT_INSTANCE, 8, offer->instance);
-	rdmw_put(out + AT_SERIAL, 8, offer->serial);
-	rdmw_put(out + AT_WINDOW, 2, offer->window);
-	rdmw_put(out + AT_PIECE, 2, offer->piece_bytes);
+	wire_put(out + AT_FEATURES, FEATURES_BYTES, offer->features);
+	wire_put(out + AT_INSTANCE, 8, offer->instance);
+	wire_put(out + AT_SERIAL, 8, offer->serial);
+	wire_put(out + AT_WINDOW, 2, offer->window);
+	wire_put(out + AT_PIECE, 2, offer->piece_bytes);
 	if (offer->features & RDMW_FEATURE_CTX)
 		*ctx = offer->last_ctx;
 }
@@ -75,11 +75,11 @@ static enum rdmw_violation rdmw_offer_parse(const __u8 *in, __u8 last_ctx,
 					    struct rdmw_offer *offer)
 {
 	struct rdmw_offer o = {
-		.instance = rdmw_get(in + AT_INSTANCE, 8),
-		.serial = rdmw_get(in + AT_SERIAL, 8),
-		.features = (__u32)rdmw_get(in + AT_FEATURES, FEATURES_BYTES),
-		.window = (__u16)rdmw_get(in + AT_WINDOW, 2),
-		.piece_bytes = (__u16)rdmw_get(in + AT_PIECE, 2),
+		.instance = wire_get(in + AT_INSTANCE, 8),
+		.serial = wire_get(in + AT_SERIAL, 8),
+		.features = (__u32)wire_get(in + AT_FEATURES, FEATURES_BYTES),
+		.window = (__u16)wire_get(in + AT_WINDOW, 2),
+		.piece_bytes = (__u16)wire_get(in + AT_PIECE, 2),
 		.last_ctx = last_ctx,
 	};
 
@@ -88,7 +88,7 @@ static enum rdmw_violation rdmw_offer_parse(const __u8 *in, __u8 last_ctx,
 		return RDMW_BAD_FIELD;
 	if (o.last_ctx && !(o.features & RDMW_FEATURE_CTX))
 		return RDMW_BAD_RESERVED;
-	if (!rdmw_is_zero(room,
+	if (!wire_is_zero(room,
 			  (unsigned int)(in + AT_ROOM + ROOM_BYTES - room)))
 		return RDMW_BAD_RESERVED;
 	*offer = o;
@@ -100,7 +100,7 @@ void rdmw_hello_pack(const struct rdmw_hello *hello, __u8 *out)
 	rdmw_cm_head_pack(RDMW_HELLO, RDMW_HELLO_BYTES, out);
 	rdmw_offer_pack(&hello->offer, out + AT_HELLO_CTX, out);
 	memcpy(out + AT_ADDR, hello->addr, RDMW_ADDR_BYTES);
-	rdmw_put(out + AT_PORT, 2, hello->port);
+	wire_put(out + AT_PORT, 2, hello->port);
 }
 
 enum rdmw_violation rdmw_hello_parse(const __u8 *in, __u32 bytes,
@@ -115,12 +115,12 @@ enum rdmw_violation rdmw_hello_parse(const __u8 *in, __u32 bytes,
 				       &offer);
 	if (bad)
 		return bad;
-	if (!rdmw_get(in + AT_PORT, 2))
+	if (!wire_get(in + AT_PORT, 2))
 		return RDMW_BAD_FIELD;
-	if (!rdmw_is_zero(in + AT_END, RDMW_HELLO_BYTES - AT_END))
+	if (!wire_is_zero(in + AT_END, RDMW_HELLO_BYTES - AT_END))
 		return RDMW_BAD_RESERVED;
 	hello->offer = offer;
-	hello->port = (__u16)rdmw_get(in + AT_PORT, 2);
+	hello->port = (__u16)wire_get(in + AT_PORT, 2);
 	memcpy(hello->addr, in + AT_ADDR, RDMW_ADDR_BYTES);
 	return RDMW_OK;
 }
@@ -140,7 +140,7 @@ enum rdmw_violation rdmw_welcome_parse(const __u8 *in, __u32 bytes,
 
 	if (bad)
 		return bad;
-	if (rdmw_get(in + AT_FEATURES, 4) & ~ours->features)
+	if (wire_get(in + AT_FEATURES, 4) & ~ours->features)
 		return RDMW_BAD_RESERVED;
 	return rdmw_offer_parse(in, in[AT_WELCOME_CTX], in + AT_WELCOME_CTX + 1,
 				offer);
@@ -149,7 +149,7 @@ enum rdmw_violation rdmw_welcome_parse(const __u8 *in, __u32 bytes,
 void rdmw_refuse_pack(enum rdmw_reason reason, __u8 *out)
 {
 	rdmw_cm_head_pack(RDMW_REFUSE, RDMW_REFUSE_BYTES, out);
-	rdmw_put(out + AT_REASON, 4, reason);
+	wire_put(out + AT_REASON, 4, reason);
 }
 
 enum rdmw_violation rdmw_refuse_parse(const __u8 *in, __u32 bytes,
@@ -161,7 +161,7 @@ enum rdmw_violation rdmw_refuse_parse(const __u8 *in, __u32 bytes,
 
 	if (bad)
 		return bad;
-	value = rdmw_get(in + AT_REASON, 4);
+	value = wire_get(in + AT_REASON, 4);
 	if (!value || value >= RDMW_REASONS)
 		return RDMW_BAD_FIELD;
 	*reason = (enum rdmw_reason)value;

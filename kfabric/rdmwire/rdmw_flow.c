@@ -5,7 +5,7 @@
  * Context: any.
  */
 #include <linux/string.h>
-#include "rdmw_bytes.h"
+#include "../wire/wire_bytes.h"
 #include "rdmw_flow.h"
 
 #define AT_KIND	   1
@@ -43,11 +43,11 @@ static void rdmw_piece_pack(const struct rdmw_piece *piece, __u8 *out)
 	out[AT_KIND] = (__u8)piece->kind;
 	out[AT_FLAGS] = (__u8)piece->flags;
 	out[AT_CTX] = piece->ctx;
-	rdmw_put(out + AT_BYTES, 2, piece->bytes);
-	rdmw_put(out + AT_CREDITS, 2, piece->credits);
-	rdmw_put(out + AT_AT, 8, piece->at);
-	rdmw_put(out + AT_WORD, 8, piece->word);
-	rdmw_put(out + AT_TAG, 8, piece->tag);
+	wire_put(out + AT_BYTES, 2, piece->bytes);
+	wire_put(out + AT_CREDITS, 2, piece->credits);
+	wire_put(out + AT_AT, 8, piece->at);
+	wire_put(out + AT_WORD, 8, piece->word);
+	wire_put(out + AT_TAG, 8, piece->tag);
 }
 
 /* A message of credits has half a window: so two of them can be under way. */
@@ -238,11 +238,11 @@ static enum rdmw_violation rdmw_piece_parse(const __u8 *in, __u32 bytes,
 		.kind = (enum rdmw_kind)in[AT_KIND],
 		.flags = in[AT_FLAGS],
 		.ctx = in[AT_CTX],
-		.bytes = (__u16)rdmw_get(in + AT_BYTES, 2),
-		.credits = (__u16)rdmw_get(in + AT_CREDITS, 2),
-		.at = rdmw_get(in + AT_AT, 8),
-		.word = rdmw_get(in + AT_WORD, 8),
-		.tag = rdmw_get(in + AT_TAG, 8),
+		.bytes = (__u16)wire_get(in + AT_BYTES, 2),
+		.credits = (__u16)wire_get(in + AT_CREDITS, 2),
+		.at = wire_get(in + AT_AT, 8),
+		.word = wire_get(in + AT_WORD, 8),
+		.tag = wire_get(in + AT_TAG, 8),
 	};
 	if (bytes != (__u32)RDMW_HEADER_BYTES + piece->bytes)
 		return RDMW_BAD_LENGTH;

@@ -5,7 +5,7 @@
  * Context: any.
  */
 #include <linux/string.h>
-#include "rdmw_bytes.h"
+#include "../wire/wire_bytes.h"
 #include "rdmw_grant.h"
 
 #define AT_KEY	  0
@@ -18,10 +18,10 @@
 void rdmw_grant_pack(const struct rdmw_grant *grant, __u8 *out)
 {
 	memset(out, 0, RDMW_GRANT_BYTES);
-	rdmw_put(out + AT_KEY, 8, grant->key);
-	rdmw_put(out + AT_NATIVE, 8, grant->native_key);
-	rdmw_put(out + AT_ADDR, 8, grant->addr);
-	rdmw_put(out + AT_LEN, 8, grant->len);
+	wire_put(out + AT_KEY, 8, grant->key);
+	wire_put(out + AT_NATIVE, 8, grant->native_key);
+	wire_put(out + AT_ADDR, 8, grant->addr);
+	wire_put(out + AT_LEN, 8, grant->len);
 	out[AT_ACCESS] = grant->access;
 }
 
@@ -31,13 +31,13 @@ static enum rdmw_violation rdmw_grant_parse(const struct rdmw_piece *piece,
 {
 	if (piece->bytes != RDMW_GRANT_BYTES)
 		return RDMW_BAD_LENGTH;
-	if (!rdmw_is_zero(in + AT_ROOM, RDMW_GRANT_BYTES - AT_ROOM))
+	if (!wire_is_zero(in + AT_ROOM, RDMW_GRANT_BYTES - AT_ROOM))
 		return RDMW_BAD_RESERVED;
 	*grant = (struct rdmw_grant){
-		.key = rdmw_get(in + AT_KEY, 8),
-		.native_key = rdmw_get(in + AT_NATIVE, 8),
-		.addr = rdmw_get(in + AT_ADDR, 8),
-		.len = rdmw_get(in + AT_LEN, 8),
+		.key = wire_get(in + AT_KEY, 8),
+		.native_key = wire_get(in + AT_NATIVE, 8),
+		.addr = wire_get(in + AT_ADDR, 8),
+		.len = wire_get(in + AT_LEN, 8),
 		.access = in[AT_ACCESS],
 	};
 	if (!grant->access ||

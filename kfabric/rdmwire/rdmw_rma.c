@@ -5,7 +5,7 @@
  * Context: any.
  */
 #include <linux/string.h>
-#include "rdmw_bytes.h"
+#include "../wire/wire_bytes.h"
 #include "rdmw_rma.h"
 
 #define AT_RANGES   8
@@ -20,9 +20,9 @@ __u32 rdmw_head_pack(const struct rdmw_head *head, __u8 *out)
 	out[0] = (__u8)head->count;
 	out += AT_RANGES;
 	for (i = 0; i < head->count; i++, r++, out += RANGE_BYTES) {
-		rdmw_put(out, 8, r->addr);
-		rdmw_put(out + 8, 8, r->len);
-		rdmw_put(out + 16, 8, r->key);
+		wire_put(out, 8, r->addr);
+		wire_put(out + 8, 8, r->len);
+		wire_put(out + 16, 8, r->key);
 	}
 	return RDMW_HEAD_BYTES(head->count);
 }
@@ -36,7 +36,7 @@ enum rdmw_violation rdmw_head_parse(const struct rdmw_piece *first,
 
 	if (first->bytes < AT_RANGES)
 		return RDMW_BAD_LENGTH;
-	if (!rdmw_is_zero(in + 1, AT_RANGES - 1))
+	if (!wire_is_zero(in + 1, AT_RANGES - 1))
 		return RDMW_BAD_RESERVED;
 	if (!in[0] || in[0] > RDMW_RANGES_MAX)
 		return RDMW_BAD_FIELD;
@@ -48,9 +48,9 @@ enum rdmw_violation rdmw_head_parse(const struct rdmw_piece *first,
 	for (i = 0; i < head->count; i++, in += RANGE_BYTES) {
 		struct rdmw_range *r = &head->ranges[i];
 
-		r->addr = rdmw_get(in, 8);
-		r->len = rdmw_get(in + 8, 8);
-		r->key = rdmw_get(in + 16, 8);
+		r->addr = wire_get(in, 8);
+		r->len = wire_get(in + 8, 8);
+		r->key = wire_get(in + 16, 8);
 		if (r->len > RDMW_MESSAGE_MAX || r->addr + r->len < r->addr)
 			return RDMW_BAD_FIELD;
 		sum += r->len;

@@ -142,20 +142,6 @@ void krds_answered(struct krds_ep *ep, const struct sockaddr_in6 *from)
 
 /* ---- time-outs ----------------------------------------------------------- */
 
-/* What was handed over will not be acknowledged. It may have arrived. */
-static void krds_host_give_up(struct krds_ep *ep, struct krds_host *host)
-{
-	/* Nobody can know while our own messages are in the way. */
-	int err = ep->clogged ? FI_ENOBUFS : FI_EHOSTUNREACH;
-	struct krds_op *op, *next;
-
-	list_for_each_entry_safe(op, next, &host->handed, base.node) {
-		krds_socket_forget(ep, &op->to);
-		krds_finish(ep, op, err, ETIMEDOUT);
-	}
-	krds_stop_asking(ep, host);
-}
-
 /* Why an operation that RDS has not taken cannot wait any longer. */
 static int krds_late_error(const struct krds_host *host,
 			   const struct krds_op *op)
@@ -176,7 +162,15 @@ void krds_host_check(struct krds_ep *ep, struct krds_host *host)
 		    time_after(jiffies, op->deadline))
 			krds_finish(ep, op, krds_late_error(host, op), 0);
 	op = list_first_entry_or_null(&host->handed, struct krds_op, base.node);
-	if (op && time_after(jiffies, op->deadline) &&
-	    time_after(jiffies, host->heard_at + msecs_to_jiffies(ms)))
-		krds_host_give_up(ep, host);
+	if (!op || !time_after(jiffies, op->deadline) ||
+	    !time_after(jiffies, host->heard_at + msecs_to_jiffies(ms)))
+		return;
+	/* What was handed over will not be acknowledged. It may have arrived. */
+	list_for_each_entry_safe(op, next, &host->handed, base.node) {
+		krds_socket_forget(ep, &op->to);
+		/* Nobody can know while our own messages are in the way. */
+		krds_finish(ep, op, ep->clogged ? FI_ENOBUFS : FI_EHOSTUNREACH,
+			    ETIMEDOUT);
+	}
+	krds_stop_asking(ep, host);
 }

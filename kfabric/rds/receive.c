@@ -39,17 +39,6 @@ static struct krds_op *krds_receive_get(struct krds_ep *ep)
 	return op;
 }
 
-/* Nothing has been received into it, and it may have been canceled meanwhile. */
-static void krds_receive_put(struct krds_ep *ep, struct krds_op *op)
-{
-	unsigned long irq;
-
-	spin_lock_irqsave(&ep->post.lock, irq);
-	list_move(&op->base.node, op->canceled ? &ep->canceled : &ep->receives);
-	ep->again |= op->canceled;
-	spin_unlock_irqrestore(&ep->post.lock, irq);
-}
-
 static void krds_received(struct krds_ep *ep, struct krds_op *op, size_t len,
 			  const struct sockaddr_in6 *from)
 {
@@ -157,13 +146,18 @@ static enum krds_got krds_receive_into(struct krds_ep *ep, struct krds_op *op)
 {
 	struct sockaddr_in6 from;
 	ssize_t ret = krds_socket_receive(ep, &op->base.buf, 0, &from);
+	unsigned long irq;
 
 	if (ret >= 0 && from.sin6_family && !krds_is_answer(ret, &from)) {
 		krds_seen(ep);
 		krds_received(ep, op, ret, &from);
 		return KRDS_MESSAGE;
 	}
-	krds_receive_put(ep, op);
+	/* Nothing has been received into it, and it may have been canceled meanwhile. */
+	spin_lock_irqsave(&ep->post.lock, irq);
+	list_move(&op->base.node, op->canceled ? &ep->canceled : &ep->receives);
+	ep->again |= op->canceled;
+	spin_unlock_irqrestore(&ep->post.lock, irq);
 	if (ret < 0)
 		return krds_saw_nothing(ep, ret);
 	if (from.sin6_family) {

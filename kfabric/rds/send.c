@@ -71,26 +71,11 @@ static void krds_hand_over(struct krds_ep *ep, struct krds_host *host,
 	}
 }
 
-static void krds_send_host(struct krds_ep *ep, struct krds_host *host)
-{
-	struct krds_op *op, *next;
-
-	if (host->up || host->local)
-		list_for_each_entry_safe(op, next, &host->sends, base.node) {
-			if (ep->full)
-				break;
-			if (!krds_is_behind(host, op))
-				krds_hand_over(ep, host, op);
-		}
-	krds_ask(ep, host);
-	if (list_empty(&host->sends) && list_empty(&host->handed))
-		krds_host_idle(ep, host);
-}
-
 void krds_send_all(struct krds_ep *ep)
 {
 	bool check = time_after_eq(jiffies, ep->next_tick);
 	struct krds_host *host, *next;
+	struct krds_op *op, *next_op;
 	bool cancel = READ_ONCE(ep->cancel);
 
 	if (cancel) {
@@ -104,7 +89,15 @@ void krds_send_all(struct krds_ep *ep)
 	list_for_each_entry_safe(host, next, &ep->busy, busy) {
 		if (check || cancel)
 			krds_host_check(ep, host);
-		krds_send_host(ep, host);
+		list_for_each_entry_safe(op, next_op, &host->sends, base.node) {
+			if (ep->full || !(host->up || host->local))
+				break;
+			if (!krds_is_behind(host, op))
+				krds_hand_over(ep, host, op);
+		}
+		krds_ask(ep, host);
+		if (list_empty(&host->sends) && list_empty(&host->handed))
+			krds_host_idle(ep, host);
 	}
 	/* Who was first today is last tomorrow: what is full must not be theirs. */
 	list_rotate_left(&ep->busy);

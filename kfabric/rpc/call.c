@@ -31,33 +31,25 @@ static bool krpc_call_places(const struct rpc_rqst *rqst,
 	       buf->head[0].iov_len + buf->tail[0].iov_len <= room;
 }
 
-/* Pages that decoders want filled, and nobody has allocated. */
-static int krpc_call_fill_sparse(const struct xdr_buf *buf)
-{
-	u32 i, count = PAGE_ALIGN(buf->page_base + buf->page_len) >> PAGE_SHIFT;
-
-	if (!(buf->flags & XDRBUF_SPARSE_PAGES))
-		return 0;
-	for (i = buf->page_base >> PAGE_SHIFT; i < count; i++) {
-		if (!buf->pages[i])
-			buf->pages[i] = alloc_page(GFP_NOIO | __GFP_NOWARN);
-		if (!buf->pages[i])
-			return -ENOMEM;
-	}
-	return 0;
-}
-
 /* Where the reply goes if it may be too long for a message. */
 static int krpc_call_offer_reply(struct krpc_conn *conn, struct rpc_rqst *rqst,
 				 struct rpcw_call *call)
 {
 	struct krpc_stats *stats = &conn->xprt->stats;
 	const struct xdr_buf *buf = &rqst->rq_rcv_buf;
-	int ret;
+	u32 i, count = PAGE_ALIGN(buf->page_base + buf->page_len) >> PAGE_SHIFT;
 
-	ret = krpc_call_fill_sparse(buf);
-	if (ret || buf->buflen <= rpcw_reply_room(0))
-		return ret;
+	/* Pages that decoders want filled, and nobody has allocated. */
+	if (!(buf->flags & XDRBUF_SPARSE_PAGES))
+		count = 0;
+	for (i = buf->page_base >> PAGE_SHIFT; i < count; i++) {
+		if (!buf->pages[i])
+			buf->pages[i] = alloc_page(GFP_NOIO | __GFP_NOWARN);
+		if (!buf->pages[i])
+			return -ENOMEM;
+	}
+	if (buf->buflen <= rpcw_reply_room(0))
+		return 0;
 	if (krpc_call_places(rqst, buf, XDRBUF_READ, rpcw_reply_room(1))) {
 		atomic_long_inc(&stats->write_chunks);
 		return krpc_req_offer(to_krpc_req(rqst), conn, buf, KRPC_PAGES,

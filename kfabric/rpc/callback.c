@@ -70,24 +70,6 @@ static struct krpc_callback *krpc_callback_new(struct rpc_xprt *xprt,
 	return cb;
 }
 
-/* Whoever answers has it now. */
-static bool krpc_callback_queue(struct krpc_xprt *x, struct krpc_callback *cb)
-{
-	struct rpc_xprt *xprt = &x->xprt;
-	struct svc_serv *serv = NULL;
-
-	spin_lock(&xprt->bc_pa_lock);
-	if (x->callbacks_open)
-		serv = xprt->bc_serv;
-	if (serv) {
-		xprt_get(xprt);
-		atomic_inc(&xprt->bc_slot_count);
-		kfi_svc_queue_callback(serv, &cb->rqst);
-	}
-	spin_unlock(&xprt->bc_pa_lock);
-	return serv;
-}
-
 /**
  * krpc_callback_receive() - the server calls
  * @conn: connection
@@ -99,11 +81,23 @@ static bool krpc_callback_queue(struct krpc_xprt *x, struct krpc_callback *cb)
 void krpc_callback_receive(struct krpc_conn *conn, const u8 *call, size_t bytes)
 {
 	struct krpc_xprt *x = conn->xprt;
+	struct rpc_xprt *xprt = &x->xprt;
 	struct krpc_callback *cb = NULL;
+	struct svc_serv *serv = NULL;
 
 	if (atomic_inc_return(&x->n_callbacks) <= KRPC_EXTRA_RECVS)
-		cb = krpc_callback_new(&x->xprt, call, bytes);
-	if (cb && krpc_callback_queue(x, cb)) {
+		cb = krpc_callback_new(xprt, call, bytes);
+	spin_lock(&xprt->bc_pa_lock);
+	if (cb && x->callbacks_open)
+		serv = xprt->bc_serv;
+	if (serv) {
+		/* Whoever answers has it now. */
+		xprt_get(xprt);
+		atomic_inc(&xprt->bc_slot_count);
+		kfi_svc_queue_callback(serv, &cb->rqst);
+	}
+	spin_unlock(&xprt->bc_pa_lock);
+	if (serv) {
 		atomic_long_inc(&x->stats.callbacks);
 		return;
 	}

@@ -115,8 +115,10 @@ void krpc_conn_fail(struct krpc_conn *conn, int error)
 	krpc_conn_kick(conn);
 }
 
-static void krpc_conn_take_events(struct krpc_conn *conn)
+static void krpc_conn_work(struct work_struct *work)
 {
+	struct krpc_conn *conn = container_of(work, struct krpc_conn, work);
+	struct rpc_xprt *xprt = &conn->xprt->xprt;
 	struct fi_eq_err_entry failure;
 	union krpc_event e;
 	ssize_t n;
@@ -131,14 +133,6 @@ static void krpc_conn_take_events(struct krpc_conn *conn)
 		else if (fi_eq_readerr(conn->eq, &failure, 0) > 0)
 			krpc_conn_fail(conn, -failure.err);
 	}
-}
-
-static void krpc_conn_work(struct work_struct *work)
-{
-	struct krpc_conn *conn = container_of(work, struct krpc_conn, work);
-	struct rpc_xprt *xprt = &conn->xprt->xprt;
-
-	krpc_conn_take_events(conn);
 	/* Before it was connected it is for who connects to say. */
 	if (READ_ONCE(conn->error) && xprt_connected(xprt))
 		xprt_force_disconnect(xprt);
@@ -199,22 +193,6 @@ static int krpc_conn_open_endpoint(struct krpc_conn *conn)
 	return ret ?: fi_enable(conn->ep);
 }
 
-/* Receives are there before anything can be sent for which a reply comes. */
-static int krpc_conn_connect(struct krpc_conn *conn)
-{
-	int ret = 0;
-	u32 i;
-
-	for (i = 0; !ret && i < KRPC_RECVS; i++)
-		ret = krpc_conn_post_recv(conn, krpc_conn_recv(conn, i));
-	ret = ret ?: fi_connect(conn->ep, &conn->xprt->xprt.addr, NULL, 0);
-	if (ret)
-		return ret;
-	/* The fabric keeps to its timeout. */
-	wait_for_completion(&conn->settled);
-	return READ_ONCE(conn->error);
-}
-
 /**
  * krpc_conn_open() - connect with the server
  * @x: transport without a connection
@@ -226,6 +204,7 @@ struct krpc_conn *krpc_conn_open(struct krpc_xprt *x)
 {
 	struct krpc_conn *conn;
 	int ret;
+	u32 i;
 
 	conn = kzalloc(sizeof(*conn), GFP_KERNEL);
 	if (!conn)
@@ -237,7 +216,15 @@ struct krpc_conn *krpc_conn_open(struct krpc_xprt *x)
 	INIT_WORK(&conn->work, krpc_conn_work);
 	ret = krpc_conn_alloc(conn);
 	ret = ret ?: krpc_conn_open_endpoint(conn);
-	ret = ret ?: krpc_conn_connect(conn);
+	/* Receives are there before anything can be sent for which a reply comes. */
+	for (i = 0; !ret && i < KRPC_RECVS; i++)
+		ret = krpc_conn_post_recv(conn, krpc_conn_recv(conn, i));
+	ret = ret ?: fi_connect(conn->ep, &x->xprt.addr, NULL, 0);
+	if (!ret) {
+		/* The fabric keeps to its timeout. */
+		wait_for_completion(&conn->settled);
+		ret = READ_ONCE(conn->error);
+	}
 	if (!ret)
 		return conn;
 	krpc_conn_close(conn);

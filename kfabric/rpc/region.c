@@ -90,29 +90,13 @@ static int krpc_req_add_kvec(struct krpc_req *req, struct krpc_conn *conn,
 	return krpc_req_add(req, conn, &buf, access, NULL, chunk);
 }
 
-/* The pages of a message, as ranges of a page each. */
-static void krpc_req_fill_bvec(const struct xdr_buf *buf, struct bio_vec *bvec,
-			       u32 count)
-{
-	struct page **page = buf->pages + (buf->page_base >> PAGE_SHIFT);
-	u32 offset = offset_in_page(buf->page_base);
-	u32 left = buf->page_len;
-	u32 i;
-
-	for (i = 0; i < count; i++, offset = 0) {
-		bvec[i].bv_page = page[i];
-		bvec[i].bv_offset = offset;
-		bvec[i].bv_len = min_t(u32, left, PAGE_SIZE - offset);
-		left -= bvec[i].bv_len;
-	}
-}
-
 static int krpc_req_add_pages(struct krpc_req *req, struct krpc_conn *conn,
 			      const struct xdr_buf *buf, u64 access,
 			      struct rpcw_chunk *chunk)
 {
-	u32 count = DIV_ROUND_UP(offset_in_page(buf->page_base) + buf->page_len,
-				 PAGE_SIZE);
+	struct page **page = buf->pages + (buf->page_base >> PAGE_SHIFT);
+	u32 offset = offset_in_page(buf->page_base), left = buf->page_len;
+	u32 i, count = DIV_ROUND_UP((size_t)offset + left, PAGE_SIZE);
 	struct bio_vec *bvec;
 	struct fi_buf pages;
 	int ret;
@@ -122,7 +106,13 @@ static int krpc_req_add_pages(struct krpc_req *req, struct krpc_conn *conn,
 	bvec = kvmalloc_array(count, sizeof(*bvec), GFP_KERNEL);
 	if (!bvec)
 		return -ENOMEM;
-	krpc_req_fill_bvec(buf, bvec, count);
+	/* The pages of a message, as ranges of a page each. */
+	for (i = 0; i < count; i++, offset = 0) {
+		bvec[i].bv_page = page[i];
+		bvec[i].bv_offset = offset;
+		bvec[i].bv_len = min_t(u32, left, PAGE_SIZE - offset);
+		left -= bvec[i].bv_len;
+	}
 	pages = fi_buf_bvec(bvec, count, 0, buf->page_len);
 	ret = krpc_req_add(req, conn, &pages, access, bvec, chunk);
 	if (ret)

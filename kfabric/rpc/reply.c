@@ -142,18 +142,6 @@ static enum rpcw_violation krpc_reply_deliver(struct krpc_conn *conn,
 	return RPCW_OK;
 }
 
-static void krpc_reply_unpin(struct krpc_conn *conn, struct rpc_rqst *rqst,
-			     bool is_over, size_t bytes)
-{
-	struct rpc_xprt *xprt = &conn->xprt->xprt;
-
-	spin_lock(&xprt->queue_lock);
-	if (is_over)
-		xprt_complete_rqst(rqst->rq_task, bytes);
-	xprt_unpin_rqst(rqst);
-	spin_unlock(&xprt->queue_lock);
-}
-
 /* What a reply says of credits; the receive and the slot are free again. */
 static void krpc_reply_end(struct krpc_conn *conn, struct krpc_recv *recv,
 			   struct krpc_slot *slot, u32 credits)
@@ -177,6 +165,7 @@ static enum rpcw_violation krpc_reply_take(struct krpc_conn *conn,
 					   struct krpc_slot *slot,
 					   const struct rpcw_reply *reply)
 {
+	struct rpc_xprt *xprt = &conn->xprt->xprt;
 	enum rpcw_violation bad;
 	struct rpc_rqst *rqst;
 	size_t bytes = 0;
@@ -190,8 +179,13 @@ static enum rpcw_violation krpc_reply_take(struct krpc_conn *conn,
 		bad = krpc_reply_deliver(conn, rqst, recv, reply, &bytes);
 	if (!bad)
 		krpc_reply_end(conn, recv, slot, reply->credits);
-	if (rqst)
-		krpc_reply_unpin(conn, rqst, !bad, bytes);
+	if (!rqst)
+		return bad;
+	spin_lock(&xprt->queue_lock);
+	if (!bad)
+		xprt_complete_rqst(rqst->rq_task, bytes);
+	xprt_unpin_rqst(rqst);
+	spin_unlock(&xprt->queue_lock);
 	return bad;
 }
 

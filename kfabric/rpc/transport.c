@@ -195,29 +195,6 @@ static void krpc_set_port(struct rpc_xprt *xprt, unsigned short port)
 	snprintf(x->hex_port, sizeof(x->hex_port), "%4hx", port);
 }
 
-static void krpc_format_addr(struct krpc_xprt *x)
-{
-	struct sockaddr *sa = (struct sockaddr *)&x->xprt.addr;
-	const char **text = x->xprt.address_strings;
-
-	rpc_ntop(sa, x->addr, sizeof(x->addr));
-	if (sa->sa_family == AF_INET6) {
-		snprintf(x->hex_addr, sizeof(x->hex_addr), "%pi6",
-			 &((struct sockaddr_in6 *)sa)->sin6_addr);
-		text[RPC_DISPLAY_NETID] = RPCBIND_NETID_RDMA6;
-	} else {
-		snprintf(x->hex_addr, sizeof(x->hex_addr), "%08x",
-			 ntohl(((struct sockaddr_in *)sa)->sin_addr.s_addr));
-		text[RPC_DISPLAY_NETID] = RPCBIND_NETID_RDMA;
-	}
-	text[RPC_DISPLAY_ADDR] = x->addr;
-	text[RPC_DISPLAY_HEX_ADDR] = x->hex_addr;
-	text[RPC_DISPLAY_PORT] = x->port;
-	text[RPC_DISPLAY_HEX_PORT] = x->hex_port;
-	text[RPC_DISPLAY_PROTO] = "rdma";
-	krpc_set_port(&x->xprt, rpc_get_port(sa));
-}
-
 /* ---- what is shown ---------------------------------------------------- */
 
 /*
@@ -306,6 +283,8 @@ static const struct rpc_xprt_ops krpc_ops = {
 static void krpc_init_xprt(struct krpc_xprt *x, const struct xprt_create *args)
 {
 	struct rpc_xprt *xprt = &x->xprt;
+	struct sockaddr *sa = (struct sockaddr *)&xprt->addr;
+	const char **text = xprt->address_strings;
 
 	xprt->ops = &krpc_ops;
 	xprt->timeout = &krpc_timeout;
@@ -317,10 +296,25 @@ static void krpc_init_xprt(struct krpc_xprt *x, const struct xprt_create *args)
 	xprt->prot = IPPROTO_TCP;
 	memcpy(&xprt->addr, args->dstaddr, args->addrlen);
 	xprt->addrlen = args->addrlen;
-	if (rpc_get_port((struct sockaddr *)&xprt->addr))
+	if (rpc_get_port(sa))
 		xprt_set_bound(xprt);
 	INIT_DELAYED_WORK(&x->connect, krpc_connect_work);
-	krpc_format_addr(x);
+	rpc_ntop(sa, x->addr, sizeof(x->addr));
+	if (sa->sa_family == AF_INET6) {
+		snprintf(x->hex_addr, sizeof(x->hex_addr), "%pi6",
+			 &((struct sockaddr_in6 *)sa)->sin6_addr);
+		text[RPC_DISPLAY_NETID] = RPCBIND_NETID_RDMA6;
+	} else {
+		snprintf(x->hex_addr, sizeof(x->hex_addr), "%08x",
+			 ntohl(((struct sockaddr_in *)sa)->sin_addr.s_addr));
+		text[RPC_DISPLAY_NETID] = RPCBIND_NETID_RDMA;
+	}
+	text[RPC_DISPLAY_ADDR] = x->addr;
+	text[RPC_DISPLAY_HEX_ADDR] = x->hex_addr;
+	text[RPC_DISPLAY_PORT] = x->port;
+	text[RPC_DISPLAY_HEX_PORT] = x->hex_port;
+	text[RPC_DISPLAY_PROTO] = "rdma";
+	krpc_set_port(xprt, rpc_get_port(sa));
 }
 
 /**

@@ -130,20 +130,6 @@ int ktcp_fetch(struct ktcp_ep *ep, const struct tcpw_seg *seg, u64 offset,
 	return ret;
 }
 
-/* Keep a region from closing while commit() runs. */
-static struct ktcp_mr *ktcp_hold_for_commit(struct ktcp_domain *d,
-					    const struct tcpw_seg *seg)
-{
-	struct ktcp_mr *m;
-
-	read_lock_bh(&d->mr_lock);
-	m = ktcp_mr_find(d, seg, 0, seg->bytes, FI_REMOTE_WRITE);
-	if (m)
-		atomic_inc(&m->committing);
-	read_unlock_bh(&d->mr_lock);
-	return m;
-}
-
 int ktcp_commit(struct ktcp_ep *ep, const struct tcpw_hdr *hdr)
 {
 	struct ktcp_domain *d = ktcp_domain_of(ep);
@@ -152,7 +138,13 @@ int ktcp_commit(struct ktcp_ep *ep, const struct tcpw_hdr *hdr)
 	u32 i;
 
 	for (i = 0; i < hdr->n_segs && !ret; i++) {
-		m = ktcp_hold_for_commit(d, &hdr->segs[i]);
+		/* Keep a region from closing while commit() runs. */
+		read_lock_bh(&d->mr_lock);
+		m = ktcp_mr_find(d, &hdr->segs[i], 0, hdr->segs[i].bytes,
+				 FI_REMOTE_WRITE);
+		if (m)
+			atomic_inc(&m->committing);
+		read_unlock_bh(&d->mr_lock);
 		if (!m)
 			return -EACCES;
 		ret = m->t.attr.commit

@@ -71,22 +71,6 @@ static struct kudp_op *kudp_take(struct kudp_ep *ep, struct list_head *list)
 
 /* ---- sending ------------------------------------------------------------- */
 
-/* Those that have waited for room for too long, which need not be the first. */
-static void kudp_end_late(struct kudp_ep *ep)
-{
-	struct kudp_op *op, *next;
-	unsigned long irq;
-	LIST_HEAD(late);
-
-	spin_lock_irqsave(&ep->post.lock, irq);
-	list_for_each_entry_safe(op, next, &ep->sends, base.node)
-		if (time_after(jiffies, op->deadline))
-			list_move_tail(&op->base.node, &late);
-	spin_unlock_irqrestore(&ep->post.lock, irq);
-	list_for_each_entry_safe(op, next, &late, base.node)
-		kudp_finish(ep, op, FI_ENOBUFS, 0);
-}
-
 /* Has it gone, or will never? */
 static bool kudp_send(struct kudp_ep *ep, struct kudp_op *op)
 {
@@ -117,41 +101,38 @@ static bool kudp_send(struct kudp_ep *ep, struct kudp_op *op)
 /* True: there is more to be sent now. */
 static bool kudp_send_all(struct kudp_ep *ep)
 {
-	struct kudp_op *op;
+	struct kudp_op *op, *next;
+	unsigned long irq;
+	LIST_HEAD(late);
 	int n;
 
 	for (n = 0; n < KUDP_BATCH; n++) {
 		op = kudp_take(ep, &ep->sends);
 		if (!op)
 			return false;
-		if (!kudp_send(ep, op)) {
-			kudp_end_late(ep);
-			return false;
-		}
+		if (!kudp_send(ep, op))
+			break;
 	}
-	return true;
+	if (n == KUDP_BATCH)
+		return true;
+	/* Those that have waited for room for too long, which need not be the first. */
+	spin_lock_irqsave(&ep->post.lock, irq);
+	list_for_each_entry_safe(op, next, &ep->sends, base.node)
+		if (time_after(jiffies, op->deadline))
+			list_move_tail(&op->base.node, &late);
+	spin_unlock_irqrestore(&ep->post.lock, irq);
+	list_for_each_entry_safe(op, next, &late, base.node)
+		kudp_finish(ep, op, FI_ENOBUFS, 0);
+	return false;
 }
 
 /* ---- receiving ------------------------------------------------------------ */
 
-static void kudp_received(struct kudp_ep *ep, struct kudp_op *op,
-			  struct sk_buff *skb)
-{
-	struct fi_cq_err_entry *entry = &op->base.comp->entry;
-	struct sockaddr_in6 from;
-
-	entry->len = kudp_datagram_read(ep, skb, &op->base.buf);
-	entry->olen = skb->len - entry->len;
-	kudp_datagram_from(skb, &from);
-	entry->src_addr =
-		kfi_av_find_again(ep->post.ep.av, &from, ep->last_from);
-	ep->last_from = entry->src_addr;
-	kudp_finish(ep, op, entry->olen ? FI_ETRUNC : 0, 0);
-}
-
 /* True: there may be more. A datagram without a receive stays in the socket. */
 static bool kudp_receive_all(struct kudp_ep *ep)
 {
+	struct fi_cq_err_entry *entry;
+	struct sockaddr_in6 from;
 	struct sk_buff *skb;
 	struct kudp_op *op;
 	int n;
@@ -166,7 +147,14 @@ static bool kudp_receive_all(struct kudp_ep *ep)
 			ep->early = skb;
 			return false;
 		}
-		kudp_received(ep, op, skb);
+		entry = &op->base.comp->entry;
+		entry->len = kudp_datagram_read(ep, skb, &op->base.buf);
+		entry->olen = skb->len - entry->len;
+		kudp_datagram_from(skb, &from);
+		entry->src_addr =
+			kfi_av_find_again(ep->post.ep.av, &from, ep->last_from);
+		ep->last_from = entry->src_addr;
+		kudp_finish(ep, op, entry->olen ? FI_ETRUNC : 0, 0);
 		consume_skb(skb);
 	}
 	return n == KUDP_BATCH;

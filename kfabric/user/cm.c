@@ -167,31 +167,11 @@ static int tell_connected(struct stcp_ep *ep, const void *data, uint32_t n,
 	return 0;
 }
 
-/* The answer to our request is whole. */
-static void take_answer(struct stcp_ep *ep)
-{
-	const uint8_t *data;
-	uint32_t n;
-
-	stcp_shard_deadline(&ep->source, 0);
-	data = tcpw_cm_rx_data(ep->cm, &n);
-	if (tcpw_cm_rx_type(ep->cm) == TCPW_CM_ACCEPT) {
-		(void)tell_connected(ep, data, n, tcpw_cm_rx_order(ep->cm));
-		drop_cm(ep);
-		return;
-	}
-	(void)tcpw_state_move(&ep->state, TCPW_REJECTED);
-	if (ep->end_event) {
-		memcpy(ep->end_event->data, data, n);
-		ep->end_event->data_bytes = n;
-	}
-	stcp_ep_end(ep, ECONNREFUSED, TCPW_OK);
-}
-
 static void receive_answer(struct stcp_ep *ep)
 {
+	const uint8_t *data;
 	uint8_t *to;
-	uint32_t want;
+	uint32_t want, n_data;
 
 	while ((want = tcpw_cm_rx_want(ep->cm, &to))) {
 		ssize_t n = recv(ep->source.fd, to, want, MSG_DONTWAIT);
@@ -207,7 +187,21 @@ static void receive_answer(struct stcp_ep *ep)
 			return;
 		}
 	}
-	take_answer(ep);
+	/* The answer to our request is whole. */
+	stcp_shard_deadline(&ep->source, 0);
+	data = tcpw_cm_rx_data(ep->cm, &n_data);
+	if (tcpw_cm_rx_type(ep->cm) == TCPW_CM_ACCEPT) {
+		(void)tell_connected(ep, data, n_data,
+				     tcpw_cm_rx_order(ep->cm));
+		drop_cm(ep);
+		return;
+	}
+	(void)tcpw_state_move(&ep->state, TCPW_REJECTED);
+	if (ep->end_event) {
+		memcpy(ep->end_event->data, data, n_data);
+		ep->end_event->data_bytes = n_data;
+	}
+	stcp_ep_end(ep, ECONNREFUSED, TCPW_OK);
 }
 
 /* The socket is connected, or cannot be: send the request. */

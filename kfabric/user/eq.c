@@ -164,35 +164,25 @@ static ssize_t deliver_event(struct stcp_eq *eq, struct stcp_event *event,
 	return (ssize_t)(sizeof(entry) + data);
 }
 
-/* The first event, if there is one. */
-static ssize_t read_first(struct stcp_eq *eq, uint32_t *kind, void *buf,
-			  size_t len, uint64_t flags)
-{
-	struct stcp_event *event;
-	ssize_t rc;
-
-	pthread_mutex_lock(&eq->lock);
-	event = TAILQ_FIRST(&eq->events);
-	if (!event)
-		rc = -FI_EAGAIN;
-	else if (!event->kind)
-		rc = -FI_EAVAIL;
-	else
-		rc = deliver_event(eq, event, kind, buf, len, flags);
-	pthread_mutex_unlock(&eq->lock);
-	return rc;
-}
-
 static ssize_t eq_read(struct fid_eq *fid, uint32_t *kind, void *buf,
 		       size_t len, uint64_t flags)
 {
 	struct stcp_eq *eq = stcp_container_of(fid, struct stcp_eq, fid);
+	struct stcp_event *event;
 	struct stcp_ep *ep;
 	ssize_t n;
 
 	if (stcp_is_inherited(eq->fabric))
 		return -FI_EOPBADSTATE;
-	n = read_first(eq, kind, buf, len, flags);
+	pthread_mutex_lock(&eq->lock);
+	event = TAILQ_FIRST(&eq->events);
+	if (!event)
+		n = -FI_EAGAIN;
+	else if (!event->kind)
+		n = -FI_EAVAIL;
+	else
+		n = deliver_event(eq, event, kind, buf, len, flags);
+	pthread_mutex_unlock(&eq->lock);
 	if (n != -FI_EAGAIN)
 		return n;
 	/*

@@ -87,26 +87,22 @@ uint64_t stcp_strays(void)
 	return atomic_load(&n_strays);
 }
 
-/* A user who wants to hears of a stray as of an error of its listener. */
-static void tell_stray(const struct stcp_pep *pep, enum tcpw_violation why)
-{
-	struct stcp_event *event = NULL;
-
-	atomic_fetch_add(&n_strays, 1);
-	if (atomic_load(&tells_strays) &&
-	    !stcp_eq_holds(pep->eq, STCP_TOLD_MAX))
-		event = stcp_event_alloc(0, (fid_t)&pep->fid.fid, NULL, 0);
-	if (!event)
-		return;
-	event->err = EPROTO;
-	event->prov_errno = (int)why;
-	stcp_eq_add(pep->eq, event);
-}
-
 static void drop_request(struct stcp_request *request, enum tcpw_violation why)
 {
+	const struct stcp_pep *pep = request->pep;
+	struct stcp_event *event = NULL;
+
 	if (why)
-		tell_stray(request->pep, why);
+		atomic_fetch_add(&n_strays, 1);
+	/* A user who wants to hears of a stray as of an error of its listener. */
+	if (why && atomic_load(&tells_strays) &&
+	    !stcp_eq_holds(pep->eq, STCP_TOLD_MAX))
+		event = stcp_event_alloc(0, (fid_t)&pep->fid.fid, NULL, 0);
+	if (event) {
+		event->err = EPROTO;
+		event->prov_errno = (int)why;
+		stcp_eq_add(pep->eq, event);
+	}
 	settle_request(request);
 	stcp_request_free(request);
 }
@@ -191,28 +187,11 @@ static void request_ready(struct stcp_source *source, uint32_t events)
 	deliver_request(request);
 }
 
-/* At a bound the oldest goes: of this peer at its bound, else of all. */
-static void make_place(struct stcp_pep *pep,
-		       const struct sockaddr_storage *peer)
-{
-	struct stcp_request *request, *oldest = NULL;
-	unsigned int from_there = 0;
-
-	TAILQ_FOREACH(request, &pep->arriving, arriving_link)
-	{
-		if (!stcp_same_peer(&request->peer, peer))
-			continue;
-		if (!from_there++)
-			oldest = request;
-	}
-	if (from_there >= STCP_ARRIVING_PER_ADDRESS_MAX)
-		displace_request(oldest);
-	else if (pep->n_arriving >= STCP_ARRIVING_MAX)
-		displace_request(TAILQ_FIRST(&pep->arriving));
-}
-
 static void request_arrived(struct stcp_pep *pep, struct stcp_request *request)
 {
+	struct stcp_request *other, *oldest = NULL;
+	unsigned int from_there = 0;
+
 	request->fid.fclass = FI_CLASS_CONNREQ;
 	request->pep = pep;
 	request->source.ready = request_ready;
@@ -220,7 +199,18 @@ static void request_arrived(struct stcp_pep *pep, struct stcp_request *request)
 	/* The listener's own, so that the list is one thread's. */
 	request->source.shard = pep->source.shard;
 	tcpw_cm_rx_init(&request->cm, false);
-	make_place(pep, &request->peer);
+	/* At a bound the oldest goes: of this peer at its bound, else of all. */
+	TAILQ_FOREACH(other, &pep->arriving, arriving_link)
+	{
+		if (!stcp_same_peer(&other->peer, &request->peer))
+			continue;
+		if (!from_there++)
+			oldest = other;
+	}
+	if (from_there >= STCP_ARRIVING_PER_ADDRESS_MAX)
+		displace_request(oldest);
+	else if (pep->n_arriving >= STCP_ARRIVING_MAX)
+		displace_request(TAILQ_FIRST(&pep->arriving));
 	stcp_socket_tune(request->source.fd);
 	if (stcp_shard_watch(&request->source, EPOLLIN)) {
 		stcp_request_free(request);

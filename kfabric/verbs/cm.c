@@ -225,26 +225,11 @@ int kfiv_id_create(struct kfiv_ep *ep, enum rdma_ucm_port_space ps,
 	return 0;
 }
 
-static int kfiv_start_connect(struct kfiv_ep *ep)
-{
-	struct sockaddr *src = NULL; /* any */
-	int ret = kfiv_id_create(ep, RDMA_PS_TCP, IB_QPT_RC);
-
-	if (ret)
-		return ret;
-	kfiv_cm_start_timer(ep);
-	if (ep->src.ss_family)
-		src = (struct sockaddr *)&ep->src;
-	ret = rdma_resolve_addr(ep->id, src, (struct sockaddr *)&ep->dest,
-				kfiv_cm_timeout_ms(ep));
-	/* To the routing tables this is memory, to a fabric a lazy peer. */
-	return ret == -ENOBUFS ? -ENOMEM : ret;
-}
-
 static int kfiv_ep_connect(struct fid_ep *fep, const void *addr,
 			   const void *data, size_t len)
 {
 	struct kfiv_ep *ep = to_kfiv_ep(fep);
+	struct sockaddr *src = NULL; /* any */
 	unsigned int noio;
 	int ret;
 
@@ -260,7 +245,18 @@ static int kfiv_ep_connect(struct fid_ep *fep, const void *addr,
 	kfiv_fill_param(ep, data, len);
 	noio = memalloc_noio_save();
 	mutex_lock(&ep->id_mutex);
-	ret = kfiv_start_connect(ep);
+	ret = kfiv_id_create(ep, RDMA_PS_TCP, IB_QPT_RC);
+	if (!ret) {
+		kfiv_cm_start_timer(ep);
+		if (ep->src.ss_family)
+			src = (struct sockaddr *)&ep->src;
+		ret = rdma_resolve_addr(ep->id, src,
+					(struct sockaddr *)&ep->dest,
+					kfiv_cm_timeout_ms(ep));
+		/* To the routing tables this is memory, to a fabric a lazy peer. */
+		if (ret == -ENOBUFS)
+			ret = -ENOMEM;
+	}
 	mutex_unlock(&ep->id_mutex);
 	memalloc_noio_restore(noio);
 	/* No event will come: the timer must not make one. */

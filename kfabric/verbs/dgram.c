@@ -77,19 +77,6 @@ static int kfiv_dgram_bind(struct kfiv_ep *ep)
 	return 0;
 }
 
-static int kfiv_dgram_make_qp(struct kfiv_ep *ep)
-{
-	int ret;
-
-	mutex_lock(&ep->mutex);
-	ret = ep->stopped ? -ENODEV : kfiv_ep_get_cqs(ep);
-	ret = ret ?: kfiv_qp_create(ep);
-	ret = ret ?: kfiv_rbufs_alloc(ep->dgram);
-	ret = ret ?: kfiv_rbufs_post(ep->dgram);
-	mutex_unlock(&ep->mutex);
-	return ret;
-}
-
 /* From here on peers may ask, and everything may be posted. */
 static int kfiv_dgram_listen(struct kfiv_ep *ep)
 {
@@ -126,7 +113,14 @@ int kfiv_dgram_enable(struct kfiv_ep *ep)
 
 	mutex_lock(&ep->id_mutex);
 	ret = kfiv_dgram_bind(ep);
-	ret = ret ?: kfiv_dgram_make_qp(ep);
+	mutex_lock(&ep->mutex);
+	if (ep->stopped)
+		ret = ret ?: -ENODEV;
+	ret = ret ?: kfiv_ep_get_cqs(ep);
+	ret = ret ?: kfiv_qp_create(ep);
+	ret = ret ?: kfiv_rbufs_alloc(ep->dgram);
+	ret = ret ?: kfiv_rbufs_post(ep->dgram);
+	mutex_unlock(&ep->mutex);
 	ret = ret ?: kfiv_dgram_listen(ep);
 	mutex_unlock(&ep->id_mutex);
 	memalloc_noio_restore(noio);

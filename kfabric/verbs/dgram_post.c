@@ -235,34 +235,25 @@ static ssize_t kfiv_dgram_inject(struct fid_ep *fep, const void *bytes,
 	return ret ?: kfiv_tx_inject(ep, &post, bytes, len);
 }
 
-static bool kfiv_dgram_cancel_tx(struct kfiv_dgram *dgram,
-				 const struct kfiv_op *op)
+static int kfiv_dgram_cancel(struct fid_ep *fep, struct fi_context *context)
 {
-	struct kfiv_ep *ep = dgram->ep;
+	struct kfiv_ep *ep = to_kfiv_ep(fep);
+	const struct kfiv_op *op = kfi_op_priv(context);
 	struct kfiv_op *pos;
 	unsigned long irq;
-	bool found = false;
+	int ret = -ENOENT;
 
+	if (kfiv_dgram_cancel_rx(ep->dgram, op))
+		return 0;
 	spin_lock_irqsave(&ep->tx_lock, irq);
-	list_for_each_entry(pos, &dgram->waiting, node)
+	list_for_each_entry(pos, &ep->dgram->waiting, node)
 		if (pos == op) {
-			kfiv_waiting_fail_locked(dgram, pos, ECANCELED, 0);
-			found = true;
+			kfiv_waiting_fail_locked(ep->dgram, pos, ECANCELED, 0);
+			ret = 0;
 			break;
 		}
 	spin_unlock_irqrestore(&ep->tx_lock, irq);
-	return found;
-}
-
-static int kfiv_dgram_cancel(struct fid_ep *fep, struct fi_context *context)
-{
-	struct kfiv_dgram *dgram = to_kfiv_ep(fep)->dgram;
-	const struct kfiv_op *op = kfi_op_priv(context);
-
-	return kfiv_dgram_cancel_rx(dgram, op) ||
-			       kfiv_dgram_cancel_tx(dgram, op)
-		       ? 0
-		       : -ENOENT;
+	return ret;
 }
 
 const struct fi_ops_msg kfiv_dgram_msg_ops = {

@@ -269,20 +269,6 @@ static struct kfiv_op *kfiv_next_rx_locked(struct kfiv_dgram *dgram,
 	return op;
 }
 
-/* Without the lock; the operation memory is gone when this returns. */
-static void kfiv_finish_rx(struct kfiv_dgram *dgram, struct kfiv_op *op,
-			   struct kfiv_rbuf *buf)
-{
-	int err = ECANCELED;
-
-	if (buf) {
-		err = kfiv_rbuf_copy(dgram, buf, op);
-		kfiv_rbuf_repost(dgram, buf);
-	}
-	kfiv_op_finish(dgram->ep, op, err, 0);
-	kfi_ep_space(&dgram->ep->ep, FI_RECV);
-}
-
 /*
  * Complete receives, unless somebody does it already, who then does these, too.
  * Returns whether some are left for another run.
@@ -293,7 +279,7 @@ bool kfiv_dgram_deliver(struct kfiv_dgram *dgram)
 	struct kfiv_rbuf *buf;
 	struct kfiv_op *op;
 	unsigned long irq;
-	int n;
+	int n, err;
 
 	spin_lock_irqsave(&ep->rx_lock, irq);
 	if (dgram->delivering || dgram->closed) {
@@ -306,7 +292,14 @@ bool kfiv_dgram_deliver(struct kfiv_dgram *dgram)
 		if (!op)
 			break;
 		spin_unlock_irqrestore(&ep->rx_lock, irq);
-		kfiv_finish_rx(dgram, op, buf);
+		err = ECANCELED;
+		if (buf) {
+			err = kfiv_rbuf_copy(dgram, buf, op);
+			kfiv_rbuf_repost(dgram, buf);
+		}
+		/* Without the lock; the operation memory is gone when this returns. */
+		kfiv_op_finish(ep, op, err, 0);
+		kfi_ep_space(&ep->ep, FI_RECV);
 		spin_lock_irqsave(&ep->rx_lock, irq);
 	}
 	dgram->delivering = false;

@@ -45,17 +45,22 @@ void kfiv_ep_remove(struct kfiv_ep *ep)
 	kfiv_ep_free_hw(ep);
 }
 
-/* Receives are kept from now on, and go to the queue pair when it comes. */
-static int kfiv_ep_enable(struct kfiv_ep *ep)
+static int kfiv_ep_control(struct kfid *fid, int command, void *arg)
 {
+	struct kfiv_ep *ep = container_of(fid, struct kfiv_ep, ep.fid);
 	int ret = -ENODEV;
 
+	if (command != FI_ENABLE)
+		return -ENOSYS;
+	if (ep->dgram)
+		return kfiv_dgram_enable(ep);
 	mutex_lock(&ep->mutex);
 	if (ep->stopped)
 		goto unlock;
 	ret = kfiv_ep_get_cqs(ep);
 	if (ret)
 		goto unlock;
+	/* Receives are kept from now on, and go to the queue pair when it comes. */
 	spin_lock_irq(&ep->rx_lock);
 	ep->rx_state = KFIV_QUEUE_HELD;
 	spin_unlock_irq(&ep->rx_lock);
@@ -64,15 +69,6 @@ static int kfiv_ep_enable(struct kfiv_ep *ep)
 unlock:
 	mutex_unlock(&ep->mutex);
 	return ret;
-}
-
-static int kfiv_ep_control(struct kfid *fid, int command, void *arg)
-{
-	struct kfiv_ep *ep = container_of(fid, struct kfiv_ep, ep.fid);
-
-	if (command != FI_ENABLE)
-		return -ENOSYS;
-	return ep->dgram ? kfiv_dgram_enable(ep) : kfiv_ep_enable(ep);
 }
 
 const struct fi_ops kfiv_ep_fid_ops = {
@@ -92,27 +88,6 @@ static const struct kfi_ep_ops kfiv_ep_ops = {
 };
 
 /* ---- open ------------------------------------------------------------- */
-
-static void kfiv_ep_init_fields(struct kfiv_ep *ep, struct kfiv_domain *domain)
-{
-	ep->domain = domain;
-	ep->cm.handler = kfiv_ep_event;
-	mutex_init(&ep->mutex);
-	mutex_init(&ep->id_mutex);
-	kfiv_loan_init(&ep->loan);
-	mutex_init(&ep->own_mutex);
-	spin_lock_init(&ep->tx_lock);
-	spin_lock_init(&ep->rx_lock);
-	INIT_LIST_HEAD(&ep->node);
-	INIT_LIST_HEAD(&ep->tx_ops);
-	INIT_LIST_HEAD(&ep->rx_ops);
-	INIT_LIST_HEAD(&ep->slots);
-	INIT_HLIST_NODE(&ep->srx_node);
-	atomic_set(&ep->srx_busy, 0);
-	init_completion(&ep->last_wqe);
-	ep->chain_end = &ep->chain;
-	kfiv_ep_works_init(ep);
-}
 
 static size_t kfiv_limit_to(size_t wanted, size_t most)
 {
@@ -223,7 +198,23 @@ struct kfiv_ep *kfiv_ep_alloc(struct fid_domain *domain, struct fi_info *info,
 
 	if (!ep)
 		return ERR_PTR(-ENOMEM);
-	kfiv_ep_init_fields(ep, to_kfiv_domain(domain));
+	ep->domain = to_kfiv_domain(domain);
+	ep->cm.handler = kfiv_ep_event;
+	mutex_init(&ep->mutex);
+	mutex_init(&ep->id_mutex);
+	kfiv_loan_init(&ep->loan);
+	mutex_init(&ep->own_mutex);
+	spin_lock_init(&ep->tx_lock);
+	spin_lock_init(&ep->rx_lock);
+	INIT_LIST_HEAD(&ep->node);
+	INIT_LIST_HEAD(&ep->tx_ops);
+	INIT_LIST_HEAD(&ep->rx_ops);
+	INIT_LIST_HEAD(&ep->slots);
+	INIT_HLIST_NODE(&ep->srx_node);
+	atomic_set(&ep->srx_busy, 0);
+	init_completion(&ep->last_wqe);
+	ep->chain_end = &ep->chain;
+	kfiv_ep_works_init(ep);
 	ret = kfi_ep_init(&ep->ep, domain, info, ops, context);
 	if (ret) {
 		kfree(ep);

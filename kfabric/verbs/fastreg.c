@@ -136,10 +136,27 @@ struct rest {
 	u64 remote_addr;
 };
 
-static void kfiv_fill_reg(struct kfiv_sink *sink)
+/* Register as much of the rest as makes one range. */
+static int kfiv_register_range(struct kfiv_ep *ep, struct kfiv_sink *sink,
+			       const struct rest *rest)
 {
+	struct scatterlist *sg = ep->sinks->sg;
 	struct ib_mr *mr = sink->mr;
+	u64 skip = rest->skip;
+	u32 i;
+	int n;
 
+	sg_init_table(sg, rest->n);
+	for (i = 0; i < rest->n; i++, skip = 0) {
+		sg_dma_address(&sg[i]) = rest->sge[i].addr + skip;
+		sg_dma_len(&sg[i]) = rest->sge[i].length - skip;
+		sg[i].length = rest->sge[i].length - skip;
+	}
+	n = ib_map_mr_sg(mr, sg, rest->n, NULL, PAGE_SIZE);
+	if (n < 0)
+		return n;
+	if (WARN_ON_ONCE(!mr->length))
+		return -EIO;
 	ib_update_fast_reg_key(mr, ib_inc_rkey(mr->rkey));
 	sink->reg_cqe.done = kfiv_reg_failed;
 	sink->reg = (struct ib_reg_wr){
@@ -153,31 +170,8 @@ static void kfiv_fill_reg(struct kfiv_sink *sink)
 	sink->sge = (struct ib_sge){ .addr = mr->iova,
 				     .length = mr->length,
 				     .lkey = mr->rkey };
-}
-
-/* Register as much of the rest as makes one range. */
-static int kfiv_register_range(struct kfiv_ep *ep, struct kfiv_sink *sink,
-			       const struct rest *rest)
-{
-	struct scatterlist *sg = ep->sinks->sg;
-	u64 skip = rest->skip;
-	u32 i;
-	int n;
-
-	sg_init_table(sg, rest->n);
-	for (i = 0; i < rest->n; i++, skip = 0) {
-		sg_dma_address(&sg[i]) = rest->sge[i].addr + skip;
-		sg_dma_len(&sg[i]) = rest->sge[i].length - skip;
-		sg[i].length = rest->sge[i].length - skip;
-	}
-	n = ib_map_mr_sg(sink->mr, sg, rest->n, NULL, PAGE_SIZE);
-	if (n < 0)
-		return n;
-	if (WARN_ON_ONCE(!sink->mr->length))
-		return -EIO;
-	kfiv_fill_reg(sink);
 	sink->read.wr.opcode = IB_WR_RDMA_READ_WITH_INV;
-	sink->read.wr.ex.invalidate_rkey = sink->mr->rkey;
+	sink->read.wr.ex.invalidate_rkey = mr->rkey;
 	return 0;
 }
 

@@ -152,32 +152,26 @@ free_info:
 	return NULL;
 }
 
-static int kfiv_set_addresses(struct fi_info *info, const void *src,
-			      const void *dest)
-{
-	const struct sockaddr *one = dest ?: src;
-	int ret;
-
-	if (!one)
-		return 0;
-	info->addr_format =
-		one->sa_family == AF_INET6 ? FI_SOCKADDR_IN6 : FI_SOCKADDR_IN;
-	ret = kfi_info_set_addr(&info->src_addr, &info->src_addrlen, src,
-				src ? kfi_addr_len(src) : 0);
-	return ret
-		       ?: kfi_info_set_addr(&info->dest_addr,
-					    &info->dest_addrlen, dest,
-					    dest ? kfi_addr_len(dest) : 0);
-}
-
 /* Make an info of one device, with addresses. */
 static struct fi_info *kfiv_device_info(const struct kfiv_device *dev,
 					const struct fi_info *hints,
 					const void *src, const void *dest)
 {
 	struct fi_info *info = kfiv_new_info(dev, hints);
+	const struct sockaddr *one = dest ?: src;
+	int ret;
 
-	if (info && kfiv_set_addresses(info, src, dest)) {
+	if (!info || !one)
+		return info;
+	info->addr_format =
+		one->sa_family == AF_INET6 ? FI_SOCKADDR_IN6 : FI_SOCKADDR_IN;
+	ret = kfi_info_set_addr(&info->src_addr, &info->src_addrlen, src,
+				src ? kfi_addr_len(src) : 0);
+	ret = ret
+		      ?: kfi_info_set_addr(&info->dest_addr,
+					   &info->dest_addrlen, dest,
+					   dest ? kfi_addr_len(dest) : 0);
+	if (ret) {
 		fi_freeinfo(info);
 		return NULL;
 	}

@@ -292,27 +292,13 @@ void kfiv_srx_drain(struct kfiv_ep *ep)
 
 /* ---- open and close ---------------------------------------------------- */
 
-/* Nobody uses them any more. */
-static void kfiv_srx_cancel_all(struct kfiv_srx *srx)
+/* Give back what the device has of it; close and removal may meet here. */
+static void kfiv_srx_free_hw(struct kfiv_srx *srx)
 {
 	struct kfiv_op *op, *next;
 	struct kfi_comp *comp;
 	LIST_HEAD(left);
 
-	spin_lock_irq(&srx->lock);
-	list_splice_init(&srx->rx_ops, &left);
-	spin_unlock_irq(&srx->lock);
-	list_for_each_entry_safe(op, next, &left, node) {
-		comp = op->comp;
-		kfiv_op_unmap(srx->domain, op);
-		comp->entry.prov_errno = IB_WC_WR_FLUSH_ERR;
-		kfi_srx_cancel(&srx->ep, comp);
-	}
-}
-
-/* Give back what the device has of it; close and removal may meet here. */
-static void kfiv_srx_free_hw(struct kfiv_srx *srx)
-{
 	mutex_lock(&srx->mutex);
 	if (!srx->srq)
 		goto unlock;
@@ -327,7 +313,16 @@ static void kfiv_srx_free_hw(struct kfiv_srx *srx)
 	ib_destroy_srq(srx->srq);
 	srx->srq = NULL;
 	cancel_work_sync(&srx->low_work);
-	kfiv_srx_cancel_all(srx);
+	/* Nobody uses them any more. */
+	spin_lock_irq(&srx->lock);
+	list_splice_init(&srx->rx_ops, &left);
+	spin_unlock_irq(&srx->lock);
+	list_for_each_entry_safe(op, next, &left, node) {
+		comp = op->comp;
+		kfiv_op_unmap(srx->domain, op);
+		comp->entry.prov_errno = IB_WC_WR_FLUSH_ERR;
+		kfi_srx_cancel(&srx->ep, comp);
+	}
 	kfiv_domain_put_hw(srx->domain);
 unlock:
 	mutex_unlock(&srx->mutex);

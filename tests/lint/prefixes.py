@@ -32,6 +32,7 @@ PREFIXES = {
     "kfabric/rds": ("krds_",),
     "kfabric/udp": ("kudp_",),
     "kfabric/verbs": ("kfiv_",),
+    "kfabric/wire": ("wire_",),
     "kfabric/test/example": ("ex_",),
     "kfabric/test/fault": ("fault_", "ft_"),
     "kfabric/test/lnd": ("lt_",),

@@ -129,5 +129,5 @@ LND_MUTANTS = {
     "lnd-a-request-may-have-no-time": mutant(
         "wire", "lndw_msg.c", "if (!msg->left_ms)", "if (0)", MSG),
     "lnd-what-is-reserved-may-be-anything": mutant(
-        "wire", "lndw_msg.c", " || LNDW_GET(header->reserved))", ")", MSG),
+        "wire", "lndw_msg.c", " || WIRE_GET(header->reserved))", ")", MSG),
 }

@@ -64,7 +64,7 @@ RDM_MUTANTS = {
     # Features, and what needs them.
     "rdm-a-welcome-takes-up-anything": mutant(
         "features", "rdmw_cm.c",
-        "if (rdmw_get(in + AT_FEATURES, 4) & ~ours->features)", "if (0)", CM),
+        "if (wire_get(in + AT_FEATURES, 4) & ~ours->features)", "if (0)", CM),
     "rdm-a-feature-of-one-end-is-enough": mutant(
         "features", "rdmw_flow.c", "ours->features & theirs->features",
         "ours->features | theirs->features", FLOW),
@@ -261,7 +261,7 @@ RDM_MUTANTS = {
     "rdm-a-read-without-a-result": mutant(
         "atomics", "rdmw_atomic.c", "(in[AT_OP] != RDMW_OP_READ && ", "(", ATOMIC),
     "rdm-something-in-the-room-of-an-atomic": mutant(
-        "atomics", "rdmw_atomic.c", "if (!rdmw_is_zero(in + AT_ROOM, ROOM_BYTES))", "if (0)",
+        "atomics", "rdmw_atomic.c", "if (!wire_is_zero(in + AT_ROOM, ROOM_BYTES))", "if (0)",
         ATOMIC),
     "rdm-an-element-askew": mutant(
         "atomics", "rdmw_atomic.c",
