@@ -118,7 +118,9 @@ struct kfb_initiator_queue {
  * @in_session: lost with this session, sent or not; 0: any will do
  * @reply: gets the decoded reply, or NULL
  * @session_id: of the session it was sent in; 0: it was not
- * @outcome: when @is_done
+ * @until_ms: when it is given up, while a session has no room for it; the core's
+ * @outcome: when @is_done; KFB_OUTCOME_TIMEOUT without @session_id: it was not sent,
+ *	as the brick did not answer earlier ones for the time that requests have
  * @is_done: nobody waits any more
  */
 struct kfb_initiator_call {
@@ -128,6 +130,7 @@ struct kfb_initiator_call {
 	__u64 in_session;
 	struct kfb_reply *reply;
 	__u64 session_id;
+	__u64 until_ms;
 	struct kfb_outcome outcome;
 	_Bool is_done;
 };
@@ -221,7 +224,7 @@ enum kfb_initiator_level {
  * @say: words for people: what happened, NULL or a detail, 0 or an errno
  * @now_ms: the time since some moment; it goes on while the machine sleeps
  * @wake_at: kfb_initiator_run() not later than then; or NULL: the port asks
- *	kfb_client_next_ms()
+ *	kfb_initiator_next_ms()
  * @kick: kfb_initiator_run() soon
  * @take_news: call kfb_initiator_accepted(), _rejected() and _lost() with what
  *	nobody has taken yet; or NULL: the port does so by itself
@@ -359,7 +362,7 @@ struct kfb_initiator_retain {
  * @late: mappings that nobody waits for any more, until the brick has taken them
  *	back, or the session is over; is_sent: an UNMAP of it is under way
  * @n_late: how many @late has
- * @late_at_ms: when those of @late that are not sent go out; 0: now
+ * @late_at_ms: when those of @late that are not sent go out; 0: as soon as they can
  * @evicted: the EVENT that the session was evicted, until it is taken; its kind is 0
  *	when the session was not
  * @reply: the newest reply, decoded
@@ -547,15 +550,7 @@ __u64 kfb_initiator_next_ms(const struct kfb_initiator *i);
 _Bool kfb_initiator_leave(struct kfb_initiator *i,
 			  struct kfb_initiator_call *end);
 
-/**
- * kfb_initiator_take_call - take a request back
- * @call: from kfb_initiator_call()
- *
- * Return: true: it was not sent, and will not be; false: it was.
- */
-_Bool kfb_initiator_take_call(struct kfb_initiator_call *call);
-
-/* Send the requests that can be sent. */
+/* Send the requests that can be sent, and end those that wait for room too long. */
 void kfb_initiator_pump_calls(struct kfb_initiator *i);
 
 /**
@@ -564,8 +559,7 @@ void kfb_initiator_pump_calls(struct kfb_initiator *i);
  * @mapping_id: the mapping's id
  *
  * As long as the session lives the brick is asked again when it has no memory for
- * that, has too much to do, or does not answer. When there are too many it stays, which
- * is said.
+ * that, or too much to do. When there are too many the mapping stays, which is said.
  */
 void kfb_initiator_unmap_late(struct kfb_initiator *i, __u64 mapping_id);
 

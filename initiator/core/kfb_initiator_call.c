@@ -46,17 +46,19 @@ static void kfb_initiator_call_finish(struct kfb_initiator *i,
 	i->ops->call_done(i, call);
 }
 
-static void kfb_initiator_call_lose(struct kfb_initiator *i,
-				    struct kfb_initiator_call *call)
+/* The call is in the ring, and will not be sent. */
+static void kfb_initiator_call_end(struct kfb_initiator *i,
+				   struct kfb_initiator_call *call,
+				   enum kfb_outcome_kind kind, int error)
 {
-	struct kfb_outcome lost;
+	struct kfb_outcome outcome;
 
-	memset(&lost, 0, sizeof(lost));
-	lost.kind = KFB_OUTCOME_LOST;
-	lost.op = call->req.op;
-	lost.error = -ECONNRESET;
+	memset(&outcome, 0, sizeof(outcome));
+	outcome.kind = kind;
+	outcome.op = call->req.op;
+	outcome.error = error;
 	kfb_ring_del(&call->node);
-	kfb_initiator_call_finish(i, call, &lost);
+	kfb_initiator_call_finish(i, call, &outcome);
 }
 
 /* ---- what comes late ---------------------------------------------------- */
@@ -73,6 +75,7 @@ void kfb_initiator_unmap_late(struct kfb_initiator *i, __u64 mapping_id)
 	kfb_initiator_pump_calls(i);
 }
 
+/* In time or late: until then the brick has the UNMAP, which needs no other. */
 static void kfb_initiator_unmap_answered(struct kfb_initiator_queue *q,
 					 const struct kfb_outcome *outcome)
 {
@@ -82,16 +85,16 @@ static void kfb_initiator_unmap_answered(struct kfb_initiator_queue *q,
 
 	while (n < i->n_late && i->late[n].mapping_id != id)
 		n++;
-	if (n == i->n_late)
+	if (n == i->n_late || outcome->kind == KFB_OUTCOME_TIMEOUT)
 		return;
-	if (kfb_refusal_may_pass(KFB_OP_UNMAP, outcome->error,
-				 KFB_PATIENCE_CALLER)) {
-		/* The brick has it still: it would refuse to map the blocks again. */
-		i->late[n].is_sent = 0;
-		i->late_at_ms = i->ops->now_ms(i) + KFB_INITIATOR_LATE_MS;
-	} else {
-		i->late[n] = i->late[--i->n_late];
-	}
+	i->late[n] = i->late[--i->n_late];
+	if (!kfb_refusal_may_pass(KFB_OP_UNMAP, outcome->error,
+				  KFB_PATIENCE_CALLER))
+		return;
+	/* The brick has it still, and may have more to do for it than for others. */
+	i->late[i->n_late].mapping_id = id;
+	i->late[i->n_late++].is_sent = 0;
+	i->late_at_ms = i->ops->now_ms(i) + KFB_INITIATOR_LATE_MS;
 }
 
 /* Nobody waits for the answers: who maps such blocks again finds them BUSY. */
@@ -104,8 +107,9 @@ static void kfb_initiator_pump_late(struct kfb_initiator *i)
 	/* With its session a mapping is gone. */
 	if (i->is_over || i->session_id != i->client.session_id)
 		i->n_late = 0;
-	if (!i->n_late || i->ops->now_ms(i) < i->late_at_ms)
+	if (i->n_late && i->ops->now_ms(i) < i->late_at_ms)
 		return;
+	i->late_at_ms = 0;
 	for (n = 0; n < i->n_late && kfb_client_can_call(&i->client, 0); n++) {
 		if (i->late[n].is_sent)
 			continue;
@@ -119,21 +123,6 @@ static void kfb_initiator_pump_late(struct kfb_initiator *i)
 	}
 }
 
-__u64 kfb_initiator_next_ms(const struct kfb_initiator *i)
-{
-	__u64 at_ms = kfb_client_next_ms(&i->client);
-	__u32 n;
-
-	/* What is due and waits for a credit goes with the answer that brings it. */
-	if (i->late_at_ms <= i->ops->now_ms(i) || i->late_at_ms >= at_ms)
-		return at_ms;
-	for (n = 0; n < i->n_late; n++) {
-		if (!i->late[n].is_sent)
-			return i->late_at_ms;
-	}
-	return at_ms;
-}
-
 void kfb_initiator_answered(struct kfb_initiator_queue *q,
 			    const struct kfb_outcome *outcome)
 {
@@ -144,16 +133,17 @@ void kfb_initiator_answered(struct kfb_initiator_queue *q,
 		kfb_initiator_flush_answered(q, outcome);
 		return;
 	}
+	if (!call && outcome->op == KFB_OP_UNMAP) {
+		kfb_initiator_unmap_answered(q, outcome);
+		return;
+	}
 	if (outcome->kind == KFB_OUTCOME_LATE) {
 		if (q->makes_mapping[outcome->slot] && !outcome->error)
 			kfb_initiator_unmap_late(i, i->reply.u.map.mapping_id);
 		return;
 	}
-	if (!call) {
-		if (outcome->op == KFB_OP_UNMAP)
-			kfb_initiator_unmap_answered(q, outcome);
+	if (!call)
 		return;
-	}
 	if (outcome->kind == KFB_OUTCOME_REPLY && call->reply)
 		*call->reply = i->reply;
 	kfb_initiator_call_finish(i, call, outcome);
@@ -172,7 +162,7 @@ static int kfb_initiator_call_send(struct kfb_initiator *i,
 	if (rc == -EAGAIN || rc == -ENOTCONN)
 		return -EAGAIN;
 	if (rc) {
-		kfb_initiator_call_lose(i, call);
+		kfb_initiator_call_end(i, call, KFB_OUTCOME_LOST, -ECONNRESET);
 		return 0;
 	}
 	kfb_ring_del(&call->node);
@@ -180,21 +170,58 @@ static int kfb_initiator_call_send(struct kfb_initiator *i,
 	return 0;
 }
 
+/* The session has no room for a call: the brick leaves requests unanswered. */
+static void kfb_initiator_call_waits(struct kfb_initiator *i,
+				     struct kfb_initiator_call *call)
+{
+	__u64 now_ms = i->ops->now_ms(i);
+
+	if (!call->until_ms) {
+		call->until_ms = now_ms + i->timeout_ms;
+		if (i->ops->wake_at)
+			i->ops->wake_at(i, call->until_ms);
+	} else if (now_ms >= call->until_ms) {
+		kfb_initiator_call_end(i, call, KFB_OUTCOME_TIMEOUT,
+				       -ETIMEDOUT);
+	}
+}
+
 void kfb_initiator_pump_calls(struct kfb_initiator *i)
 {
 	struct kfb_initiator_call *call, *after;
+	_Bool is_full = 0;
 
 	kfb_initiator_pump_late(i);
 	kfb_ring_for_each(call, after, &i->calls, node) {
 		if (i->is_over || (call->in_session &&
-				   call->in_session != i->client.session_id))
-			kfb_initiator_call_lose(i, call);
-		else if (kfb_client_can_call(&i->client, 0) &&
-			 (call->in_mapping ||
-			  kfb_client_state(&i->client) == KFB_CLIENT_LIVE) &&
-			 kfb_initiator_call_send(i, call))
-			return;
+				   call->in_session != i->client.session_id)) {
+			kfb_initiator_call_end(i, call, KFB_OUTCOME_LOST,
+					       -ECONNRESET);
+		} else if (!kfb_client_can_call(&i->client, 0) ||
+			   (!call->in_mapping &&
+			    kfb_client_state(&i->client) != KFB_CLIENT_LIVE)) {
+			/* For as long as it takes to come back. */
+			call->until_ms = 0;
+		} else if (is_full || kfb_initiator_call_send(i, call)) {
+			is_full = 1;
+			kfb_initiator_call_waits(i, call);
+		}
 	}
+}
+
+__u64 kfb_initiator_next_ms(const struct kfb_initiator *i)
+{
+	__u64 at_ms = kfb_client_next_ms(&i->client);
+	const struct kfb_initiator_call *call, *after;
+
+	/* 0 where they wait for a credit: that comes with an answer. */
+	if (i->late_at_ms && i->late_at_ms < at_ms)
+		at_ms = i->late_at_ms;
+	kfb_ring_for_each(call, after, &i->calls, node) {
+		if (call->until_ms && call->until_ms < at_ms)
+			at_ms = call->until_ms;
+	}
+	return at_ms;
 }
 
 void kfb_initiator_call(struct kfb_initiator *i,
@@ -202,6 +229,7 @@ void kfb_initiator_call(struct kfb_initiator *i,
 {
 	call->is_done = 0;
 	call->session_id = 0;
+	call->until_ms = 0;
 	kfb_ring_add_last(&i->calls, &call->node);
 	kfb_initiator_pump_calls(i);
 }
@@ -222,13 +250,5 @@ _Bool kfb_initiator_leave(struct kfb_initiator *i,
 	/* What waits for a credit before it would wait for its own end. */
 	kfb_ring_add_first(&i->calls, &end->node);
 	kfb_initiator_pump_calls(i);
-	return 1;
-}
-
-_Bool kfb_initiator_take_call(struct kfb_initiator_call *call)
-{
-	if (call->is_done || call->session_id)
-		return 0;
-	kfb_ring_del(&call->node);
 	return 1;
 }

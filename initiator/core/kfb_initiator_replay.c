@@ -139,6 +139,7 @@ void kfb_initiator_replay_pump(struct kfb_initiator *i)
 		break;
 	case -ENXIO:
 		kfb_initiator_replay_give_up(i);
+		i->ops->kick(i);
 		break;
 	default:
 		kfb_initiator_replay_failed(i, rc);

@@ -26,6 +26,12 @@ static int call_result(struct kfbrick *k, const struct kfb_initiator_call *call)
 
 	switch (call->outcome.kind) {
 	case KFB_OUTCOME_TIMEOUT:
+		if (!call->session_id)
+			return kfbl_fail(k, -ETIMEDOUT,
+					 "%s: %s was not sent: the brick has "
+					 "not answered earlier requests within "
+					 "%u ms",
+					 k->url.text, name, k->core.timeout_ms);
 		return kfbl_fail(k, -ETIMEDOUT,
 				 "%s: no answer to %s within %u ms: its "
 				 "outcome is unknown, and it may still be "
@@ -49,31 +55,13 @@ static int call_result(struct kfbrick *k, const struct kfb_initiator_call *call)
 	}
 }
 
-/*
- * Wait until the call is done: while the session is away for as long as that
- * takes, then for the call's own time until there is room for it. The engine
- * knows how long an answer may take.
- */
 int kfbl_wait_call(struct kfbrick *k, struct kfb_initiator_call *call)
 {
-	uint64_t until_ms = kfbl_now_ms() + k->core.timeout_ms;
-
 	while (!call->is_done) {
 		bool any = kfbl_progress(k);
-		bool has_room_left = call->session_id ||
-				     !(kfbl_is_live(k) || call->in_mapping);
 
-		if (call->is_done || (any && !k->is_settled))
-			continue;
-		if (!has_room_left && kfbl_now_ms() >= until_ms &&
-		    kfb_initiator_take_call(call))
-			return kfbl_fail(k, -ETIMEDOUT,
-					 "%s: %s was not sent: the brick has "
-					 "not answered earlier requests within "
-					 "%u ms",
-					 k->url.text, kfb_op_name(call->req.op),
-					 k->core.timeout_ms);
-		kfbl_wait(k, has_room_left ? KFB_TIME_NEVER : until_ms);
+		if (!call->is_done && !(any && !k->is_settled))
+			kfbl_wait(k, KFB_TIME_NEVER);
 	}
 	return call_result(k, call);
 }

@@ -399,7 +399,7 @@ void kfbl_restore_fini(struct kfbrick *k);
  */
 int kfbl_call(struct kfbrick *k, const struct kfb_request *req,
 	      struct kfb_outcome *outcome);
-/* One that kfb_initiator_call() has: until it is done, or cannot be sent in its time. */
+/* Until a request that kfb_initiator_call() has is done; as kfbl_call(). */
 int kfbl_wait_call(struct kfbrick *k, struct kfb_initiator_call *call);
 /* Until the session lives: 0, or -ENOTCONN. */
 int kfbl_wait_live(struct kfbrick *k);

@@ -7,7 +7,6 @@
 #include <string.h>
 
 #include "internal.h"
-#include "session/kfb_refusal.h"
 
 #define MAP_ENTRIES_MIN 64
 
@@ -271,8 +270,8 @@ static int end_mapping(struct kfbrick *k, struct kfbrick_mapping *mapping)
 	rc = call_unmap(k, mapping->id);
 	LIST_INSERT_HEAD(&k->mappings, mapping, link);
 	/* With the session the keys are dead, and that is what was wanted. */
-	if (rc == -ECONNRESET && !kfbl_is_over(k) &&
-	    session_id != k->core.client.session_id)
+	if ((rc == -ECONNRESET || rc == -ENOENT || rc == -ESTALE) &&
+	    !kfbl_is_over(k) && session_id != k->core.client.session_id)
 		rc = 0;
 	return rc;
 }
@@ -315,15 +314,14 @@ int kfbrick_unmap(struct kfbrick *k, struct kfbrick_mapping *mapping)
 	    kfbl_flush_is_dirty_in(k, mapping->range.va, len))
 		flushed = kfbrick_flush(k);
 	/* Whoever tries again loses nothing. */
-	if (flushed == -ENOMEM)
+	if (unmap_leaves(flushed))
 		return flushed;
 	memcpy(words, k->error, sizeof(words));
 	/* Copies go while a new session would still make the mapping again. */
 	kfb_initiator_retain_drop(&k->core, mapping->range.va, len);
 	rc = end_mapping(k, mapping);
 	/* One that did not outlive a loss is not at the brick any more. */
-	is_there = !mapping->error &&
-		   kfb_refusal_may_pass(KFB_OP_UNMAP, rc, KFB_PATIENCE_CALLER);
+	is_there = !mapping->error && (unmap_leaves(rc) || rc == -ETIMEDOUT);
 	/* That is told now, and the flush by the next one. */
 	if (flushed && is_there) {
 		owe_flush(k, &mapping->range, flushed);

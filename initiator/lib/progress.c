@@ -232,6 +232,7 @@ bool kfbl_progress(struct kfbrick *k)
 	if (k->core.replay_due)
 		kfb_initiator_replay_pump(&k->core);
 	led_on |= kfbl_io_pump(k);
+	kfb_initiator_pump_calls(&k->core);
 	led_on |= kfb_initiator_pump_flushes(&k->core);
 	/* What was posted may have ended a connection, or asks for a run. */
 	led_on |= k->has_changed;

@@ -145,6 +145,7 @@ static bool may_outlive(const struct kfbrick *k, uint64_t va, uint64_t n_blocks)
  */
 int kfbrick_alloc(struct kfbrick *k, uint64_t va, uint64_t n_blocks)
 {
+	uint64_t until_ms = kfbl_now_ms() + k->core.timeout_ms;
 	char why[KFBL_ERROR_BYTES];
 	bool was_sent = false;
 	int64_t now;
@@ -172,8 +173,11 @@ int kfbrick_alloc(struct kfbrick *k, uint64_t va, uint64_t n_blocks)
 		if (now)
 			return tell_unknown(k, "alloc", va, n_blocks,
 					    "some blocks are allocated");
-		/* Nothing is allocated: that can be asked for again. */
-		if (rc != -ECONNRESET && rc != -EEXIST)
+		if (rc == -ECONNRESET)
+			until_ms = kfbl_now_ms() + k->core.timeout_ms;
+		/* Nothing is allocated: that can be asked for again, for a while. */
+		if (rc != -ECONNRESET &&
+		    (rc != -EEXIST || kfbl_now_ms() >= until_ms))
 			return tell_unknown(k, "alloc", va, n_blocks, why);
 	}
 }

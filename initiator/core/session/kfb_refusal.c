@@ -41,8 +41,6 @@ static const struct kfb_passing kfb_passing[] = {
 	{ KFB_OF(UNMAP), -EAGAIN, KFB_PATIENCE_CALLER },
 	{ KFB_OF(UNMAP), -ENOMEM, KFB_PATIENCE_CALLER },
 	{ KFB_OF(UNMAP), -ETIMEDOUT, KFB_PATIENCE_CALLER },
-	/* The keys are dead: the next try finds no mapping. */
-	{ KFB_OF(UNMAP), -EIO, KFB_PATIENCE_DISK },
 
 	{ KFB_OF_SPACE, -EAGAIN, KFB_PATIENCE_DISK },
 	{ KFB_OF_SPACE, -ESHUTDOWN, KFB_PATIENCE_DISK },

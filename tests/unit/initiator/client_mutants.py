@@ -60,8 +60,28 @@ CLIENT_MUTANTS = {
     "late-mappings-are-sent-and-forgotten": Mutant(
         "calls", "kfb_initiator_call.c", "\t\ti->late[n].is_sent = 1;\n",
         "\t\ti->late[n].is_sent = 1;\n\t\tif (n > 7)\n\t\t\ti->n_late--;\n", INITIATOR, folder=CORE),
+    "late-answer-of-an-unmap-is-none": Mutant(
+        "calls", "kfb_initiator_call.c", "if (!call && outcome->op == KFB_OP_UNMAP)",
+        "if (!call && outcome->op == KFB_OP_UNMAP && outcome->kind != KFB_OUTCOME_LATE)",
+        INITIATOR, folder=CORE),
+    "unanswered-unmap-is-sent-again": Mutant(
+        "calls", "kfb_initiator_call.c", "n == i->n_late || outcome->kind == KFB_OUTCOME_TIMEOUT",
+        "n == i->n_late", INITIATOR, folder=CORE),
+    "alarm-that-is-due-stays-one": Mutant(
+        "calls", "kfb_initiator_call.c", "\ti->late_at_ms = 0;\n", "", INITIATOR, folder=CORE),
+    "call-without-room-waits-for-ever": Mutant(
+        "calls", "kfb_initiator_call.c", "now_ms >= call->until_ms", "0", INITIATOR, folder=CORE),
+    "call-has-one-time-for-all-sessions": Mutant(
+        "calls", "kfb_initiator_call.c", "\t\t\tcall->until_ms = 0;\n", "\t\t\t;\n",
+        INITIATOR, folder=CORE),
+    "who-sleeps-misses-calls-without-room": Mutant(
+        "calls", "kfb_initiator_call.c", "call->until_ms && call->until_ms < at_ms", "0",
+        INITIATOR, folder=CORE),
+    "refused-flush-frees-a-mapping": Mutant(
+        "flushing", "map.c", "if (unmap_leaves(flushed))", "if (flushed == -ENOMEM)",
+        UNIT + "lib-io", folder=LIB),
     "who-sleeps-misses-late-mappings": Mutant(
-        "calls", "kfb_initiator_call.c", "\t\t\treturn i->late_at_ms;\n", "\t\t\treturn at_ms;\n",
+        "calls", "kfb_initiator_call.c", "i->late_at_ms && i->late_at_ms < at_ms", "0",
         INITIATOR, folder=CORE),
     "dead-mapping-seems-to-stay": Mutant(
         "sessions", "map.c", "unmap_leaves(mapping->error) ? -ESTALE", "0 ? -ESTALE",
@@ -269,7 +289,7 @@ CLIENT_MUTANTS = {
         "req->op == KFB_OP_MAP && !req->u.map.mapping_id;",
         "req->op == KFB_OP_MAP;", INITIATOR, folder=CORE),
     "late-mapping-stays": Mutant(
-        "sessions", "kfb_initiator_call.c", "i->late[i->n_late++].is_sent = 0;", ";",
+        "sessions", "kfb_initiator_call.c", "i->late[i->n_late++].is_sent = 0;\n\tkfb_initiator_pump_calls(i);", ";",
         INITIATOR, folder=CORE),
     "call-goes-into-another-session": Mutant(
         "sessions", "kfb_initiator_call.c",
@@ -360,7 +380,7 @@ CLIENT_MUTANTS = {
         "replay", "kfb_initiator_replay.c", "t->runs && kfb_is_at_fault(error)",
         "kfb_is_at_fault(error)", REPLAY, folder=CORE),
     "dead-mapping-stays": Mutant(
-        "sessions", "map.c", "is_there = !mapping->error &&\n", "is_there =\n",
+        "sessions", "map.c", "is_there = !mapping->error && (", "is_there = (",
         UNIT + "lib-resume", folder=LIB),
     "accepted-loss-fails-writes": Mutant(
         "replay", "flush.c", "k->core.retain.error = 0;", ";", KEPT, folder=LIB),
@@ -529,10 +549,10 @@ CLIENT_MUTANTS = {
         "calls", "map.c", "\tif (is_there && rc != -ETIMEDOUT)\n\t\treturn rc;\n", "",
         UNIT + "lib-control", folder=LIB),
     "mapping-that-the-brick-keeps-is-asked-for-once": Mutant(
-        "calls", "kfb_initiator_call.c", "\t\ti->late[n].is_sent = 0;\n", "",
+        "calls", "kfb_initiator_call.c", "\ti->late[i->n_late++].is_sent = 0;\n\ti->late_at_ms", "\ti->late_at_ms",
         INITIATOR, folder=CORE),
     "mapping-that-is-not-flushed-is-given-up": Mutant(
-        "calls", "map.c", "\tif (flushed == -ENOMEM)\n\t\treturn flushed;\n", "",
+        "calls", "map.c", "\tif (unmap_leaves(flushed))\n\t\treturn flushed;\n", "",
         UNIT + "lib-io", folder=LIB),
     "unmap-that-is-refused-tells-losses-twice": Mutant(
         "calls", "map.c", "if (!kfb_losses_error(&k->core.losses))\n\t\t\tk->core",

@@ -308,19 +308,20 @@ static void a_mapping_that_comes_late_is_given_back(void **state)
 	assert_int_equal(port->i.late[0].mapping_id, 99);
 }
 
-/* The brick has no memory for that, does not answer, has too much to do: it is asked again. */
+/* The brick has no memory for that, or too much to do: it is asked again. */
 static void a_mapping_that_the_brick_keeps_is_given_back_again(void **state)
 {
 	static const struct kfb_outcome refused[] = {
 		{ .kind = KFB_OUTCOME_REPLY,
 		  .op = KFB_OP_UNMAP,
 		  .error = -ENOMEM },
-		{ .kind = KFB_OUTCOME_TIMEOUT,
-		  .op = KFB_OP_UNMAP,
-		  .error = -ETIMEDOUT },
 		{ .kind = KFB_OUTCOME_REPLY,
 		  .op = KFB_OP_UNMAP,
 		  .error = -EAGAIN },
+		/* That was given up before. */
+		{ .kind = KFB_OUTCOME_LATE,
+		  .op = KFB_OP_UNMAP,
+		  .error = -ENOMEM },
 	};
 	struct kfb_outcome outcome;
 
@@ -386,6 +387,51 @@ static void many_mappings_that_the_brick_keeps_are_all_given_back(void **state)
 	assert_int_equal(port->i.n_late, 0);
 }
 
+/* The brick has the UNMAP: a second one would take another place of its requests. */
+static void an_unmap_that_is_not_answered_is_sent_once(void **state)
+{
+	struct kfb_outcome outcome = { .kind = KFB_OUTCOME_TIMEOUT,
+				       .op = KFB_OP_UNMAP,
+				       .error = -ETIMEDOUT };
+
+	(void)state;
+	kfb_initiator_unmap_late(&port->i, 99);
+	while (port->q[0].unmaps[outcome.slot] != 99)
+		outcome.slot++;
+	kfb_initiator_answered(&port->q[0], &outcome);
+	kfb_initiator_pump_calls(&port->i);
+	assert_int_equal(port->i.n_late, 1);
+	assert_true(port->i.late[0].is_sent);
+	outcome.kind = KFB_OUTCOME_LATE;
+	outcome.error = 0;
+	kfb_initiator_answered(&port->q[0], &outcome);
+	assert_int_equal(port->i.n_late, 0);
+}
+
+static void fill_slots(const struct kfb_request *req)
+{
+	uint16_t slot;
+
+	while (!kfb_initiator_start(&port->q[0], req, NULL, &slot))
+		;
+}
+
+/* With the time that an alarm was for it has gone off. */
+static void an_alarm_that_is_due_is_none(void **state)
+{
+	const struct kfb_request unmap = { .op = KFB_OP_UNMAP,
+					   .u.unmap.mapping_id = 98 };
+
+	(void)state;
+	fill_slots(&unmap);
+	kfb_initiator_unmap_late(&port->i, 99);
+	port->i.late_at_ms = 1000;
+	assert_int_equal(kfb_initiator_next_ms(&port->i), 1000);
+	kfb_initiator_pump_calls(&port->i);
+	assert_false(port->i.late[0].is_sent);
+	assert_true(kfb_initiator_next_ms(&port->i) > 1000);
+}
+
 /* Who has asked again for that page has a mapping that works. */
 static void a_further_page_that_comes_late_takes_nothing_away(void **state)
 {
@@ -406,20 +452,36 @@ static void a_call_of_another_session_is_lost_unsent(void **state)
 	assert_int_equal(call.session_id, 0);
 }
 
-static void a_call_can_be_taken_back_until_it_is_sent(void **state)
+/* Its time begins when there is a session without room, and anew in the next. */
+static void a_call_without_room_is_given_up_in_its_time(void **state)
 {
-	struct kfb_initiator_call call = map_call(0);
+	struct kfb_initiator_call call = map_call(0), second = map_call(0);
 
 	(void)state;
 	port->i.client.queues[0].engine.state = KFB_CONN_CONNECTING;
 	kfb_initiator_call(&port->i, &call);
-	assert_true(kfb_initiator_take_call(&call));
-	kfb_initiator_call(&port->i, &call);
+	assert_int_equal(call.until_ms, 0);
+	port->i.client.queues[0].engine.state = KFB_CONN_READY;
+	fill_slots(&call.req);
+	/* Less than those have that are under way. */
+	port->i.timeout_ms /= 2;
+	kfb_initiator_call(&port->i, &second);
+	assert_int_equal(call.until_ms, 1000 + port->i.timeout_ms);
+	assert_int_equal(second.until_ms, call.until_ms);
+	assert_int_equal(kfb_initiator_next_ms(&port->i), call.until_ms);
+	port->i.client.queues[0].engine.state = KFB_CONN_CONNECTING;
+	kfb_initiator_pump_calls(&port->i);
+	assert_int_equal(call.until_ms, 0);
 	port->i.client.queues[0].engine.state = KFB_CONN_READY;
 	kfb_initiator_pump_calls(&port->i);
-	assert_int_equal(call.session_id, 7);
-	assert_false(kfb_initiator_take_call(&call));
 	assert_false(call.is_done);
+	call.until_ms = 1000;
+	kfb_initiator_pump_calls(&port->i);
+	assert_true(call.is_done);
+	assert_int_equal(call.outcome.kind, KFB_OUTCOME_TIMEOUT);
+	assert_int_equal(call.outcome.error, -ETIMEDOUT);
+	assert_int_equal(call.session_id, 0);
+	assert_false(second.is_done);
 }
 
 /* The session after a loss, too, has something the brick would keep for a lease. */
@@ -428,7 +490,6 @@ static void who_leaves_tells_the_brick_and_waits_for_little(void **state)
 	static const enum kfb_client_state states[] = { KFB_CLIENT_LIVE,
 							KFB_CLIENT_MAPPING };
 	struct kfb_initiator_call end, before = map_call(0);
-	uint16_t slot;
 
 	(void)state;
 	for (unsigned int n = 0; n < 2; n++) {
@@ -443,8 +504,7 @@ static void who_leaves_tells_the_brick_and_waits_for_little(void **state)
 		assert_int_equal(port->i.timeout_ms, KFB_INITIATOR_LEAVE_MS);
 	}
 	/* What waits for a credit before it does not hold it up. */
-	while (!kfb_initiator_start(&port->q[0], &before.req, NULL, &slot))
-		;
+	fill_slots(&before.req);
 	before.in_mapping = 1;
 	kfb_initiator_call(&port->i, &before);
 	assert_true(kfb_initiator_leave(&port->i, &end));
@@ -662,9 +722,11 @@ int main(void)
 		CASE(a_mapping_that_comes_late_is_given_back),
 		CASE(a_mapping_that_the_brick_keeps_is_given_back_again),
 		CASE(many_mappings_that_the_brick_keeps_are_all_given_back),
+		CASE(an_unmap_that_is_not_answered_is_sent_once),
+		CASE(an_alarm_that_is_due_is_none),
 		CASE(a_further_page_that_comes_late_takes_nothing_away),
 		CASE(a_call_of_another_session_is_lost_unsent),
-		CASE(a_call_can_be_taken_back_until_it_is_sent),
+		CASE(a_call_without_room_is_given_up_in_its_time),
 		CASE(who_leaves_tells_the_brick_and_waits_for_little),
 		CASE(whoever_waits_is_told_of_the_end_once),
 		CASE(what_a_brick_says_early_is_heard),

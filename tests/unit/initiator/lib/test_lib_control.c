@@ -427,6 +427,23 @@ static void a_refusal_of_an_alloc_that_was_sent_again_says_nothing(void **state)
 	assert_int_equal(kfbrick_alloc(k, FAKE_VA, 1), -EACCES);
 }
 
+/* A brick that cannot be right: it refuses for what it does not show. */
+static void an_alloc_of_what_is_not_shown_comes_to_an_end(void **state)
+{
+	struct kfbrick_config config = lib_config();
+
+	config.reconnect_ms = TIMEOUT_MS;
+	config.timeout_ms = LATE_MS;
+	assert_int_equal(lib_connect(&config), 0);
+	rules->refuse_status = KFB_ST_EXISTS;
+	rules->refuse_op = KFB_OP_ALLOC;
+	lose_session_by(KFB_OP_ALLOC);
+	rules->hidden_lists = UINT32_MAX;
+	assert_int_equal(kfbrick_alloc(k, FAKE_VA, 1), -ECONNRESET);
+	lib_says("look with list");
+	lib_says(kfb_status_text(KFB_ST_EXISTS));
+}
+
 /* Blocks that are granted no more are not shown either. */
 static void a_free_is_done_when_its_blocks_are_known_to_be_gone(void **state)
 {
@@ -465,10 +482,12 @@ static void a_mapping_that_the_brick_cannot_end_stays(void **state)
 	} cases[] = {
 		{ KFB_ST_NO_MEMORY, -ENOMEM },
 		{ KFB_ST_AGAIN, -EAGAIN },
+		/* No brick says so; but whoever hears it keeps the mapping. */
+		{ KFB_ST_BUSY, -EBUSY },
 	};
 	struct kfbrick_mapping *mapping, *other;
 
-	for (unsigned int i = 0; i < 2; i++) {
+	for (unsigned int i = 0; i < 3; i++) {
 		mapping = lib_map(1);
 		rules->refuse_status = cases[i].status;
 		rules->refuse_max = 1;
@@ -658,6 +677,7 @@ int main(void)
 		CONNECTED(an_alloc_that_comes_after_its_session_is_no_error),
 		CONNECTED(
 			a_refusal_of_an_alloc_that_was_sent_again_says_nothing),
+		UNCONNECTED(an_alloc_of_what_is_not_shown_comes_to_an_end),
 		CONNECTED(a_free_is_done_when_its_blocks_are_known_to_be_gone),
 		CONNECTED(a_mapping_that_the_brick_cannot_end_stays),
 		CONNECTED(handles_of_something_else_are_given_back),

@@ -283,17 +283,30 @@ static void a_flush_message_names_what_was_written(void **state)
 /* Nothing is lost as long as nothing was given up. */
 static void a_mapping_that_the_brick_cannot_flush_stays(void **state)
 {
-	struct kfbrick_mapping *mapping = lib_map(1);
+	static const struct {
+		uint16_t status;
+		int error;
+	} cases[] = {
+		{ KFB_ST_NO_MEMORY, -ENOMEM },
+		/* Of these no brick says any. */
+		{ KFB_ST_AGAIN, -EAGAIN },
+		{ KFB_ST_BUSY, -EBUSY },
+	};
+	struct kfbrick_mapping *mapping;
 
-	write_now(FAKE_VA, 512);
-	rules->refuse_op = KFB_OP_FLUSH;
-	rules->refuse_status = KFB_ST_NO_MEMORY;
-	rules->refuse_max = 1;
-	assert_int_equal(kfbrick_unmap(k, mapping), -ENOMEM);
-	assert_int_equal(fake_brick_seen(brick, KFB_OP_UNMAP), 0);
-	assert_int_equal(kfbrick_unmap(k, mapping), 0);
-	assert_int_equal(fake_brick_seen(brick, KFB_OP_FLUSH), 2);
-	assert_int_equal(fake_brick_seen(brick, KFB_OP_UNMAP), 1);
+	for (unsigned int i = 0; i < 3; i++) {
+		mapping = lib_map(1);
+		write_now(FAKE_VA, 512);
+		rules->refuse_status = cases[i].status;
+		rules->refuse_max = 1;
+		rules->refuse_op = KFB_OP_FLUSH;
+		assert_int_equal(kfbrick_unmap(k, mapping), cases[i].error);
+		assert_int_equal(fake_brick_seen(brick, KFB_OP_UNMAP), i);
+		assert_int_equal(kfbrick_unmap(k, mapping), 0);
+		assert_int_equal(fake_brick_seen(brick, KFB_OP_FLUSH),
+				 2 * i + 2);
+		assert_int_equal(fake_brick_seen(brick, KFB_OP_UNMAP), i + 1);
+	}
 }
 
 static void flushes_share_a_message_that_covers_them(void **state)
