@@ -7,7 +7,6 @@
  */
 #include "blocks/kfb_list.h"
 #include "codec/kfb_ops.h"
-#include "session/kfb_refusal.h"
 #include "../device/calls.h"
 #include "mappings.h"
 
@@ -153,7 +152,8 @@ int kfbk_maps_add(struct kfbk_device *dev, u64 first, u64 n_blocks)
 	/* With a cache blocks are mapped when they are needed. */
 	if (!ret && !dev->cache.cap) {
 		op = KFB_OP_MAP;
-		ret = kfbk_map_unmapped(dev, first, n_blocks, false);
+		ret = kfbk_map_unmapped(dev, first, n_blocks,
+					KFB_PATIENCE_NONE);
 	}
 	why = ret ? kfb_refusal_why(op, ret) : NULL;
 	if (why)

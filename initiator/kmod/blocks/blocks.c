@@ -48,11 +48,13 @@ static int kfbk_fill_block(struct kfbk_device *dev, u64 block)
 		return ret;
 	do {
 		ret = kfbk_call_range(dev, KFB_OP_ALLOC, block, 1);
-	} while (ret && kfbk_range_may_pass(dev, KFB_OP_ALLOC, ret, tries++));
+	} while (ret && kfbk_range_may_pass(dev, KFB_OP_ALLOC, ret,
+					    KFB_PATIENCE_DISK, tries++));
 	/* It may be there because the answer to an earlier try was lost. */
 	if (!ret || ret == -EEXIST) {
 		ret = dev->cache.cap ? kfbk_cache_map(dev, block)
-				     : kfbk_map_again(dev, block, 1);
+				     : kfbk_map_again(dev, block, 1,
+						      KFB_PATIENCE_DISK);
 	}
 	trace_kfbrick_block(dev, block, 1, ret);
 	if (ret) {

@@ -136,7 +136,8 @@ static int kfbk_free_span(struct kfbk_device *dev, struct span span, u64 first,
 	ret = ret ?: kfbk_free_allocated(dev, first, first + n);
 	/* With a cache they are mapped when they are needed. */
 	if (!dev->cache.cap)
-		rest = kfbk_map_unmapped(dev, span.first, span.end, true);
+		rest = kfbk_map_unmapped(dev, span.first, span.end,
+					 KFB_PATIENCE_RESTORE);
 	if (!rest)
 		return ret;
 	/* Blocks that hold data cannot be reached: that is no small thing. */

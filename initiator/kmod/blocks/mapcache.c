@@ -30,7 +30,6 @@
 #include <linux/slab.h>
 
 #include "kfb_initiator_retain.h"
-#include "session/kfb_refusal.h"
 #include "mappings.h"
 #include "../io/requests.h"
 #include "../device/trace.h"
@@ -395,7 +394,8 @@ static int kfbk_load_block(struct kfbk_device *dev, u64 block,
 int kfbk_cache_load(struct kfbk_device *dev, u64 block)
 {
 	if (!dev->cache.cap)
-		return kfbk_map_unmapped(dev, block, block + 1, true);
+		return kfbk_map_unmapped(dev, block, block + 1,
+					 KFB_PATIENCE_DISK);
 	return kfbk_load_block(dev, block, KFB_BLOCK_MAP);
 }
 

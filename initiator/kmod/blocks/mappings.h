@@ -6,6 +6,7 @@
 #ifndef KFBRICK_MAPPINGS_H
 #define KFBRICK_MAPPINGS_H
 
+#include "session/kfb_refusal.h"
 #include "../device/device.h"
 
 /* maps.c */
@@ -29,9 +30,11 @@ void kfbk_maps_fini(struct kfbk_device *dev);
  */
 int kfbk_map_run(struct kfbk_device *dev, u64 first, u64 n, bool in_mapping);
 /* kfbk_map_run() while another try may go better. Context: the map work. */
-int kfbk_map_again(struct kfbk_device *dev, u64 first, u64 n);
-/* Map what is UNMAPPED of some blocks, again and again or once. */
-int kfbk_map_unmapped(struct kfbk_device *dev, u64 first, u64 end, bool again);
+int kfbk_map_again(struct kfbk_device *dev, u64 first, u64 n,
+		   enum kfb_patience who);
+/* Map what is UNMAPPED of some blocks, as kfbk_map_again(); KFB_PATIENCE_NONE: once. */
+int kfbk_map_unmapped(struct kfbk_device *dev, u64 first, u64 end,
+		      enum kfb_patience who);
 /* Until when a MAP is tried that is refused for now. */
 u64 kfbk_map_deadline_ms(const struct kfbk_device *dev,
 			 bool is_waiting_for_brick);

@@ -15,7 +15,6 @@
 #include <linux/delay.h>
 #include <linux/slab.h>
 
-#include "session/kfb_refusal.h"
 #include "../device/calls.h"
 #include "mappings.h"
 #include "../device/trace.h"
@@ -266,8 +265,10 @@ int kfbk_map_run(struct kfbk_device *dev, u64 first, u64 n, bool in_mapping)
 	return kfbk_publish_mapping(&m, first, n);
 }
 
-int kfbk_map_again(struct kfbk_device *dev, u64 first, u64 n)
+int kfbk_map_again(struct kfbk_device *dev, u64 first, u64 n,
+		   enum kfb_patience who)
 {
+	u64 until_ms = kfbk_map_deadline_ms(dev, true);
 	bool was_late = false;
 	int tries = 0;
 	int ret;
@@ -278,11 +279,16 @@ int kfbk_map_again(struct kfbk_device *dev, u64 first, u64 n)
 		/* By the try that was answered late: that is being undone. */
 		if (ret == -EBUSY && was_late)
 			ret = -EAGAIN;
-	} while (ret && kfbk_range_may_pass(dev, KFB_OP_MAP, ret, tries++));
+		/* What holds data has as much time as after a loss. */
+		if (who == KFB_PATIENCE_RESTORE && kfbk_now_ms() < until_ms)
+			tries = 0;
+	} while (ret &&
+		 kfbk_range_may_pass(dev, KFB_OP_MAP, ret, who, tries++));
 	return ret;
 }
 
-int kfbk_map_unmapped(struct kfbk_device *dev, u64 first, u64 end, bool again)
+int kfbk_map_unmapped(struct kfbk_device *dev, u64 first, u64 end,
+		      enum kfb_patience who)
 {
 	u64 i, stop;
 	int ret = 0;
@@ -295,8 +301,8 @@ int kfbk_map_unmapped(struct kfbk_device *dev, u64 first, u64 end, bool again)
 		kfbk_blocks_move(dev, i, stop, KFB_BLOCK_UNMAPPED,
 				 KFB_BLOCK_MAP);
 		kfbk_unlock(dev);
-		ret = again ? kfbk_map_again(dev, i, stop - i)
-			    : kfbk_map_run(dev, i, stop - i, false);
+		ret = who ? kfbk_map_again(dev, i, stop - i, who)
+			  : kfbk_map_run(dev, i, stop - i, false);
 		kfbk_lock(dev);
 		kfbk_blocks_move(dev, i, stop, KFB_BLOCK_MAPPING,
 				 KFB_BLOCK_FAILED);
@@ -373,8 +379,12 @@ int kfbk_unmap(struct kfbk_device *dev, u64 first, u64 end, u64 session_id)
 	do {
 		ret = kfbk_call(dev, &call);
 	} while (kfbk_unmap_may_pass(dev, ret, until_ms));
-	/* It is gone with its session, or was so before. */
-	if (ret == -ECONNRESET || ret == -ENOENT || ret == -ESTALE)
+	/*
+	 * It is gone with its session, was so before, or is now, and the medium has
+	 * failed: what was written there was flushed before.
+	 */
+	if (ret == -ECONNRESET || ret == -ENOENT || ret == -ESTALE ||
+	    ret == -EIO)
 		ret = 0;
 	if (ret)
 		kfbk_err_limited(dev,

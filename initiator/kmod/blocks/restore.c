@@ -13,7 +13,6 @@
  */
 #include <linux/sched/mm.h>
 
-#include "session/kfb_refusal.h"
 #include "mappings.h"
 #include "../device/trace.h"
 

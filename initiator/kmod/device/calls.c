@@ -4,7 +4,6 @@
  */
 #include <linux/delay.h>
 
-#include "session/kfb_refusal.h"
 #include "calls.h"
 
 /*
@@ -41,15 +40,16 @@ int kfbk_call_range(struct kfbk_device *dev, u16 op, u64 block, u64 n)
 	return kfbk_call(dev, &call);
 }
 
-bool kfbk_range_may_pass(struct kfbk_device *dev, u16 op, int error, int tries)
+bool kfbk_range_may_pass(struct kfbk_device *dev, u16 op, int error,
+			 enum kfb_patience who, int tries)
 {
 	if (READ_ONCE(dev->core.is_over) || tries >= TRIES_MAX)
 		return false;
 	/* A try that was lost with its session is made up for by the callers. */
-	if (error != -ECONNRESET &&
-	    !kfb_refusal_may_pass(op, error, KFB_PATIENCE_DISK))
+	if (error != -ECONNRESET && !kfb_refusal_may_pass(op, error, who))
 		return false;
-	if (error == -ESHUTDOWN && kfbk_is_ending(dev))
+	if ((error == -ESHUTDOWN || who == KFB_PATIENCE_RESTORE) &&
+	    kfbk_is_ending(dev))
 		return false;
 	msleep(error == -ESHUTDOWN ? PAUSE_STOP_MS : PAUSE_MS);
 	return true;
@@ -68,7 +68,8 @@ int kfbk_free_run(struct kfbk_device *dev, u64 first, u64 n)
 		/* A try that was not answered may have freed them. */
 		if (ret == -ENOMEM && is_in_doubt)
 			ret = -EAGAIN;
-	} while (ret && kfbk_range_may_pass(dev, KFB_OP_FREE, ret, tries++));
+	} while (ret && kfbk_range_may_pass(dev, KFB_OP_FREE, ret,
+					    KFB_PATIENCE_DISK, tries++));
 	if (ret == -ENOENT)
 		ret = 0;
 	if (!ret || !is_in_doubt)

@@ -5,6 +5,7 @@
 #ifndef KFBRICK_CALLS_H
 #define KFBRICK_CALLS_H
 
+#include "session/kfb_refusal.h"
 #include "device.h"
 
 /**
@@ -25,7 +26,8 @@ void kfbk_call_done(struct kfb_initiator *i, struct kfb_initiator_call *call);
 /* A request about blocks, which has no reply of its own; as kfbk_call(). */
 int kfbk_call_range(struct kfbk_device *dev, u16 op, u64 block, u64 n);
 /* May another try of MAP, ALLOC or FREE go better, after the way back to the brick? Then wait. */
-bool kfbk_range_may_pass(struct kfbk_device *dev, u16 op, int error, int tries);
+bool kfbk_range_may_pass(struct kfbk_device *dev, u16 op, int error,
+			 enum kfb_patience who, int tries);
 /* FREE some blocks, again while another try may go better. */
 int kfbk_free_run(struct kfbk_device *dev, u64 first, u64 n);
 
