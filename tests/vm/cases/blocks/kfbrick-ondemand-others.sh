@@ -105,6 +105,46 @@ refused() {
 	check "brickd serves again" restart_brick brickd "$LEASE"
 }
 
+# What a discard leaves of a mapping is made again as after a loss: it holds data.
+discards_refused() {
+	check "a brick that refuses serves" restart_brick brickd-refusing "$LEASE"
+	_before=$(listed)
+	check "blocks are allocated" ctl alloc 96M+8
+	check "a thin disk maps them as one" attach_for 5 --base 96M --size 8 \
+		--thin || exit
+	check "they are written" each write 0 4 7
+	refused_for_a_while map blkdiscard -o 8M -l 2M "$DISK"
+	check "one has been freed" test "$(listed)" -eq $((_before + 7))
+	check "the others are read" each read 0 7
+	check "it is detached" detach_disk
+	ctl free 96M+4 && ctl free 104M+4
+	check "brickd serves again" restart_brick brickd "$LEASE"
+}
+
+has_held() { # has_held N: MAPs
+	[ "$(grep -c "^hold: map" $BRICK_LOG)" -ge "$1" ]
+}
+
+# PINGs are answered, and nothing else: in the end there is no credit for more.
+unanswered() {
+	check "a brick that refuses serves" restart_brick brickd-refusing "$LEASE"
+	check "a disk that waits for a second is attached" \
+		attach_for 1 --size 16 --map-cache 4 || exit
+	: >$BRICK_LOG
+	touch /tmp/hold-map
+	block read 8 >/tmp/held.out 2>&1 &
+	_reader=$!
+	check "requests use up the credits" wait_for $LONG_S has_held 14
+	sleep 3
+	check "there are no more" eval "! has_held 15"
+	brickctl detach --force "$DISK" >/tmp/detach.out 2>&1 &
+	_detacher=$!
+	check "it is detached all the same" wait_for 60 is_over $_detacher
+	check "who read has an answer" wait_for $LONG_S is_over $_reader
+	rm /tmp/hold-map
+	check "brickd serves again" restart_brick brickd "$LEASE"
+}
+
 # ---- a session that is lost
 
 invalidate() {
@@ -231,7 +271,7 @@ discarded() {
 disk_setup "$LEASE"
 head -c 65536 /dev/urandom >/tmp/input
 head -c 65536 /dev/urandom >/tmp/other
-for part in ${KFB_PARTS:-late refused invalidate twice busy waits discarded taken}; do
+for part in ${KFB_PARTS:-late refused discards_refused unanswered invalidate twice busy waits discarded taken}; do
 	$part
 done
 disk_end

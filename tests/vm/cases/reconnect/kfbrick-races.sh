@@ -81,16 +81,25 @@ open_it() { # and keep it open
 	OPENER=$!
 }
 
+opened_or_over() {
+	probed_above kfbk_disk_del 0 || return 1
+	[ -e /tmp/opened ] || is_over $OPENER
+}
+
 # Between the look at who has the disk open and its end nobody can open it.
 open_detach() {
 	check "a disk is attached" attach_disk --size 4 --queues 1 || exit
 	rm -f /tmp/opened
 	probe delay kfbk_move 4000 by=brickctl
+	probe hold kfbk_disk_del
 	brickctl detach "$DISK" >/tmp/detach.out 2>&1 &
 	_detacher=$!
 	check "it is about to be detached" wait_for $LONG_S \
 		probed_above kfbk_move 0
 	open_it
+	check "who would open it has an answer before it goes" wait_for \
+		$LONG_S opened_or_over
+	probe release
 	wait $_detacher
 	_status=$?
 	check "nobody has opened what was detached" eval \
