@@ -10,19 +10,12 @@ packages_listed()
 	sed -e 's/#.*//' -e '/^[[:space:]]*$/d' "$@"
 }
 
-# is_installed PACKAGE
-is_installed()
-{
-	dpkg-query -W -f '${db:Status-Status}\n' "$1" 2>/dev/null |
-		grep -qx installed
-}
-
-# any_installed LINE
-any_installed()
+# any_of LINE NAMES : whether one of its packages is among the names, one a line
+any_of()
 {
 	local package
 	for package in ${1//|/ }; do
-		is_installed "$package" && return
+		[[ $'\n'$2$'\n' != *$'\n'"$package"$'\n'* ]] || return 0
 	done
 	return 1
 }
@@ -31,6 +24,8 @@ any_installed()
 first_offered()
 {
 	local package
+	# It takes a third of a second to ask, and where there is no choice none is made.
+	[[ $1 == *"|"* ]] || { echo "$1" && return; }
 	for package in ${1//|/ }; do
 		if apt-cache show --no-all-versions "$package" >/dev/null 2>&1; then
 			echo "$package"
@@ -43,9 +38,11 @@ first_offered()
 # packages_missing FILE... : those lines of which nothing is installed
 packages_missing()
 {
-	local line
+	local line installed
+	installed=$(dpkg-query -W -f '${db:Status-Status} ${Package}\n' 2>/dev/null |
+		sed -n 's/^installed //p')
 	packages_listed "$@" | while read -r line; do
-		any_installed "$line" || echo "$line"
+		any_of "$line" "$installed" || echo "$line"
 	done
 }
 
@@ -66,7 +63,8 @@ packages_install()
 				paste -sd' ')" >&2
 		return 1
 	fi
-	apt-get update -qq || return 1
+	[ -n "${packages_are_known:-}" ] || apt-get update -qq || return 1
+	packages_are_known=yes # for this process: nobody waits for it twice
 	while read -r line; do
 		packages+=("$(first_offered "$line")")
 	done <<<"$missing"

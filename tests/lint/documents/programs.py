@@ -81,11 +81,18 @@ def usage_options(text):
             if re.match(r"\s+(-\w, )?--", line)}
 
 
+@functools.lru_cache(maxsize=None)
+def script_options(text):
+    """The names of a script's options."""
+    return [next(g for g in groups if g) for groups in SCRIPT_OPTIONS.findall(text)]
+
+
 class Programs:
     """The programs of a tree."""
 
     def __init__(self, tree):
         self.tree = tree
+        self.tables = {}  # by the word that names the program
 
     @functools.cached_property
     def brickd(self):
@@ -130,13 +137,17 @@ class Programs:
         text = self.tree.text(path)
         if "argparse" in text:
             options.add("help", False)
-        for groups in SCRIPT_OPTIONS.findall(text):
-            name = next(g for g in groups if g)
+        for name in script_options(text):
             options["--" + name.removeprefix("--")] = False
         return options
 
     def find(self, word):
         """The sub-commands of the program that a word names, or None."""
+        if word not in self.tables:
+            self.tables[word] = self.look_for(word)
+        return self.tables[word]
+
+    def look_for(self, word):
         name = word.split("/")[-1] if word.startswith(("/", "build/")) else word
         if name in ("brickd", "brickctl"):
             return getattr(self, name)
