@@ -117,11 +117,11 @@ class Failing(lab.FuncTest):
             self.ok(self.write(i, i + 1))
         mark.touch()
         # Room for it would have to be made by a demotion.
-        self.refused(self.write(15, 99), 1, "slot")
+        self.refused(self.write(15, 99), 1, "no space")
         self.assertIn(f"slow tier {b.slow} failed", b.log_text())
         self.assertNotIn("the medium failed", b.log_text())
         mark.unlink()
-        self.refused(self.write(15, 99), 1, "slot")
+        self.refused(self.write(15, 99), 1, "no space")
         self.assertIn(b"FAILED", self.ok(lab.run(lab.BRICKCTL, "--admin", admin, "tier")))
         for i in range(FAST):
             self.ok(self.write(i, i + 101))
