@@ -85,18 +85,20 @@ void krpc_callback_receive(struct krpc_conn *conn, const u8 *call, size_t bytes)
 	struct krpc_callback *cb = NULL;
 	struct svc_serv *serv = NULL;
 
+	/* A peer that sends too many takes no lock of RPC's. */
 	if (atomic_inc_return(&x->n_callbacks) <= KRPC_EXTRA_RECVS)
 		cb = krpc_callback_new(xprt, call, bytes);
-	spin_lock(&xprt->bc_pa_lock);
-	if (cb && x->callbacks_open)
-		serv = xprt->bc_serv;
-	if (serv) {
-		/* Whoever answers has it now. */
-		xprt_get(xprt);
-		atomic_inc(&xprt->bc_slot_count);
-		kfi_svc_queue_callback(serv, &cb->rqst);
+	if (cb) {
+		spin_lock(&xprt->bc_pa_lock);
+		serv = x->callbacks_open ? xprt->bc_serv : NULL;
+		if (serv) {
+			/* Whoever answers has it now. */
+			xprt_get(xprt);
+			atomic_inc(&xprt->bc_slot_count);
+			kfi_svc_queue_callback(serv, &cb->rqst);
+		}
+		spin_unlock(&xprt->bc_pa_lock);
 	}
-	spin_unlock(&xprt->bc_pa_lock);
 	if (serv) {
 		atomic_long_inc(&x->stats.callbacks);
 		return;
