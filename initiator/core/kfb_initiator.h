@@ -28,7 +28,10 @@
  * What comes late: an answer is told apart by the engine's slot, which nobody
  * else gets before the answer has come or the connection has ended, together
  * with the number of what was asked; a readback by its place and the flush op's
- * number. Neither is ever given to another of the same kind.
+ * number. Neither is ever given to another of the same kind. A copy that is written
+ * again is told by its slot alone: the port completes each operation once, also one of
+ * a connection that has ended, and the slot is no other's before. A send is told by its
+ * buffer, as long as its endpoint is there.
  */
 #ifndef KFB_INITIATOR_H
 #define KFB_INITIATOR_H
