@@ -42,11 +42,11 @@ CLIENT_MUTANTS = {
         "kfb_client_move(c, c->is_mapped && !c->is_replaced\n", "kfb_client_move(c, c->is_mapped\n",
         UNIT + "core-queues", folder=CORE),
     "unmap-without-an-answer-is-one": Mutant(
-        "unmap", REFUSALS, "\t{ KFB_OF(UNMAP), -ETIMEDOUT, KFB_PATIENCE_CALLER },\n", "",
-        UNIT + "lib-doubt", folder=CORE),
+        "unmap", "map.c", "(unmap_leaves(rc) || rc == -ETIMEDOUT)", "unmap_leaves(rc)",
+        UNIT + "lib-doubt", folder=LIB),
     "unmap-that-is-put-off-is-one": Mutant(
-        "unmap", REFUSALS, "\t{ KFB_OF(UNMAP), -EAGAIN, KFB_PATIENCE_CALLER },\n", "",
-        UNIT + "lib-control", folder=CORE),
+        "unmap", "map.c", "error == -EAGAIN || error == -EBUSY ||", "error == -EBUSY ||",
+        UNIT + "lib-control", folder=LIB),
     "mapping-that-came-late-is-asked-for-once": Mutant(
         "unmap", REFUSALS, "\t{ KFB_OF(UNMAP), -EAGAIN, KFB_PATIENCE_CALLER },\n", "",
         INITIATOR, folder=CORE),
