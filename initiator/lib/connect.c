@@ -196,27 +196,11 @@ static int register_control(struct kfbrick *k)
 	return 0;
 }
 
-/* Wait until the first session is there, or cannot be. */
-static int wait_first(struct kfbrick *k, uint64_t until_ms)
-{
-	while (!kfbl_is_live(k)) {
-		if (kfbl_is_over(k))
-			return kfbl_fail(k, kfb_client_error(&k->core.client),
-					 "%s: %s", k->url.text, kfbl_why(k));
-		if (kfbl_now_ms() >= until_ms)
-			return kfbl_fail(k, -ETIMEDOUT,
-					 "%s does not answer within %u ms",
-					 k->url.text, k->timeout_ms);
-		if (!kfbl_progress(k))
-			kfbl_wait(k, until_ms);
-	}
-	return 0;
-}
-
 static int connect_address(struct kfbrick *k, const char *address,
 			   const uint8_t *expect_uuid)
 {
 	const char *what;
+	uint64_t until_ms;
 	int rc;
 
 	rc = kfbl_fabric_open(&k->fabric, &k->url, address, k->queue_depth,
@@ -240,7 +224,19 @@ static int connect_address(struct kfbrick *k, const char *address,
 		return kfbl_fail(k, rc, "cannot begin a session: %s",
 				 strerror(-rc));
 	/* HELLO, AUTH and INFO, each in its time. */
-	return wait_first(k, kfbl_now_ms() + 3 * (uint64_t)k->timeout_ms);
+	until_ms = kfbl_now_ms() + 3 * (uint64_t)k->timeout_ms;
+	while (!kfbl_is_live(k)) {
+		if (kfbl_is_over(k))
+			return kfbl_fail(k, kfb_client_error(&k->core.client),
+					 "%s: %s", k->url.text, kfbl_why(k));
+		if (kfbl_now_ms() >= until_ms)
+			return kfbl_fail(k, -ETIMEDOUT,
+					 "%s does not answer within %u ms",
+					 k->url.text, k->timeout_ms);
+		if (!kfbl_progress(k))
+			kfbl_wait(k, until_ms);
+	}
+	return 0;
 }
 
 /* Try the host's addresses in turn, until one accepts or the time is over. */

@@ -3,6 +3,8 @@
  * Requests that the library waits for.
  */
 #include <errno.h>
+#include <stdarg.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "internal.h"
@@ -84,4 +86,20 @@ int kfbl_call(struct kfbrick *k, const struct kfb_request *req,
 	} while (rc == -ECONNRESET && may_repeat && !kfbl_is_over(k));
 	*outcome = call.outcome;
 	return rc;
+}
+
+int kfbl_request(struct kfbrick *k, const struct kfb_request *req,
+		 const char *fmt, ...)
+{
+	char what[KFBL_ERROR_BYTES / 2];
+	struct kfb_outcome outcome;
+	int rc = kfbl_call(k, req, &outcome);
+	va_list ap;
+
+	if (rc || !outcome.error)
+		return rc;
+	va_start(ap, fmt);
+	vsnprintf(what, sizeof(what), fmt, ap);
+	va_end(ap);
+	return kfbl_refused(k, &outcome, "%s", what);
 }

@@ -30,17 +30,6 @@ static int no_name(struct kfbrick *k, const char *what)
 			 what, k->url.text, KFB_NAME_MAX);
 }
 
-static int call_fencing(struct kfbrick *k, const struct kfb_request *req,
-			const char *what, const char *client)
-{
-	struct kfb_outcome outcome;
-	int rc = kfbl_call(k, req, &outcome);
-
-	return !rc && outcome.error
-		       ? kfbl_refused(k, &outcome, "%s %s", what, client)
-		       : rc;
-}
-
 static int send_fence(struct kfbrick *k, const char *client, __u8 what)
 {
 	const char *word = what == KFB_FENCE_EVICT ? "fence" : "admit";
@@ -49,7 +38,7 @@ static int send_fence(struct kfbrick *k, const char *client, __u8 what)
 	req.u.fence.what = what;
 	if (!take_name(client, 1, req.u.fence.name, &req.u.fence.name_len))
 		return no_name(k, word);
-	return call_fencing(k, &req, word, client);
+	return kfbl_request(k, &req, "%s %s", word, client);
 }
 
 int kfbrick_fence(struct kfbrick *k, const char *client)
@@ -78,7 +67,7 @@ static int ask_client(struct kfbrick *k, const char *name, __u8 which,
 	if (!take_name(name, which == KFB_CLIENT_NAMED, req.u.client.name,
 		       &req.u.client.name_len))
 		return no_name(k, "client");
-	rc = call_fencing(k, &req, "client", name);
+	rc = kfbl_request(k, &req, "client %s", name);
 	if (rc)
 		return rc;
 	/* An answer about another client would make a fence of a wrong one look right. */

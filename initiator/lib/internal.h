@@ -399,6 +399,9 @@ void kfbl_restore_fini(struct kfbrick *k);
  */
 int kfbl_call(struct kfbrick *k, const struct kfb_request *req,
 	      struct kfb_outcome *outcome);
+/* The same where a refusal needs no more words than what was asked for: its error. */
+int kfbl_request(struct kfbrick *k, const struct kfb_request *req,
+		 const char *fmt, ...) __attribute__((format(printf, 3, 4)));
 /* Until a request that kfb_initiator_call() has is done; as kfbl_call(). */
 int kfbl_wait_call(struct kfbrick *k, struct kfb_initiator_call *call);
 /* Until the session lives: 0, or -ENOTCONN. */

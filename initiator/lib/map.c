@@ -123,15 +123,9 @@ static void drop_mapping(struct kfbrick *k, struct kfbrick_mapping *mapping)
 static int call_unmap(struct kfbrick *k, uint64_t id)
 {
 	struct kfb_request req = { .op = KFB_OP_UNMAP };
-	struct kfb_outcome outcome;
-	int rc;
 
 	req.u.unmap.mapping_id = id;
-	rc = kfbl_call(k, &req, &outcome);
-	if (!rc && outcome.error)
-		rc = kfbl_refused(k, &outcome, "unmap of mapping %016" PRIx64,
-				  id);
-	return rc;
+	return kfbl_request(k, &req, "unmap of mapping %016" PRIx64, id);
 }
 
 /* Has any mapping of this connection, also a dead one, blocks of a range? */

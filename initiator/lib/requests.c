@@ -12,22 +12,11 @@
 #include "session/kfb_refusal.h"
 #include "kfb_err.h"
 
-/* A call whose refusal needs no more words than what was asked for. */
-static int call_plainly(struct kfbrick *k, const struct kfb_request *req,
-			const char *what)
-{
-	struct kfb_outcome outcome;
-	int rc = kfbl_call(k, req, &outcome);
-
-	return !rc && outcome.error ? kfbl_refused(k, &outcome, "%s", what)
-				    : rc;
-}
-
 int kfbrick_ping(struct kfbrick *k)
 {
 	struct kfb_request req = { .op = KFB_OP_PING };
 
-	return call_plainly(k, &req, "ping");
+	return kfbl_request(k, &req, "ping");
 }
 
 /* How many blocks of a range are allocated; a negative errno. */
@@ -291,7 +280,7 @@ int kfbrick_get_info(struct kfbrick *k, struct kfbrick_info *info)
 		return kfbl_fail(k, -EINVAL,
 				 "info: size must be "
 				 "sizeof(struct kfbrick_info)");
-	rc = call_plainly(k, &req, "info");
+	rc = kfbl_request(k, &req, "info");
 	if (rc)
 		return rc;
 	info_from_wire(&k->call_reply.u.info, &full);
@@ -308,7 +297,7 @@ int kfbrick_get_quota(struct kfbrick *k, uint64_t *quota_blocks,
 	bool has_quota;
 	int rc;
 
-	rc = call_plainly(k, &req, "quota");
+	rc = kfbl_request(k, &req, "quota");
 	if (rc)
 		return rc;
 	has_quota = info->flags & KFB_INFO_QUOTA;
@@ -347,7 +336,7 @@ int kfbrick_list(struct kfbrick *k, unsigned int what, uint64_t *cursor,
 	req.u.list.what = what;
 	req.u.list.max_extents = (uint32_t)max;
 	req.u.list.cursor = *cursor;
-	rc = call_plainly(k, &req, "list");
+	rc = kfbl_request(k, &req, "list");
 	if (rc)
 		return rc;
 	if (kfb_list_check(&req.u.list, reply))

@@ -13,14 +13,6 @@ _Static_assert(KFBRICK_RESERVE_CLEAR == KFB_RESERVE_CLEAR, "one numbering");
 _Static_assert(KFBRICK_RESERVED_EXCLUSIVE_ACCESS_ALL_REGS == KFB_RESERVED_LAST,
 	       "one numbering");
 
-static int call_reserving(struct kfbrick *k, const struct kfb_request *req)
-{
-	struct kfb_outcome outcome;
-	int rc = kfbl_call(k, req, &outcome);
-
-	return !rc && outcome.error ? kfbl_refused(k, &outcome, "reserve") : rc;
-}
-
 static bool is_sound(const struct kfbrick_reserve *want)
 {
 	bool is_preempt = want->action == KFBRICK_RESERVE_PREEMPT ||
@@ -60,7 +52,7 @@ int kfbrick_reserve(struct kfbrick *k, const struct kfbrick_reserve *want)
 		/* There is no other one. */
 		.flags = want->flags ? KFB_RESERVE_IGNORE_KEY : 0,
 	};
-	return call_reserving(k, &req);
+	return kfbl_request(k, &req, "reserve");
 }
 
 int kfbrick_get_reservation(struct kfbrick *k, uint64_t va, uint64_t n_blocks,
@@ -76,7 +68,7 @@ int kfbrick_get_reservation(struct kfbrick *k, uint64_t va, uint64_t n_blocks,
 		return kfbl_fail(k, -EINVAL,
 				 "reservation: size must be "
 				 "sizeof(struct kfbrick_reservation)");
-	rc = call_reserving(k, &req);
+	rc = kfbl_request(k, &req, "reserve");
 	if (rc)
 		return rc;
 	full.n_blocks = reply->n_blocks;
