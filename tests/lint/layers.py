@@ -10,6 +10,7 @@ import pathlib
 import re
 
 import prefixes
+import rooms
 
 TOP = pathlib.Path(__file__).resolve().parents[2]
 # folder: its page, and the heading above its table
@@ -66,18 +67,7 @@ def circle(files):
     words = {name: used(text) for name, text in files.items()}
     calls = {name: {other for other in files if other != name and names[other] & words[name]}
              for name in files}
-
-    def reached(name, seen=()):
-        seen = set(seen)
-        following = [name]
-        while following:
-            following += calls[following.pop()] - seen
-            seen.update(following)
-        return seen
-
-    reach = {name: reached(name) for name in files}
-    circles = [{other for other in reach[name] if name in reach[other]} for name in files]
-    return sorted(max(circles, key=len, default=[]))
+    return sorted(max(rooms.circles(calls), key=len, default=[]))
 
 
 def circle_faults(files, most):
