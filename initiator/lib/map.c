@@ -264,8 +264,8 @@ static int end_mapping(struct kfbrick *k, struct kfbrick_mapping *mapping)
 	rc = call_unmap(k, mapping->id);
 	LIST_INSERT_HEAD(&k->mappings, mapping, link);
 	/* With the session the keys are dead, and that is what was wanted. */
-	if ((rc == -ECONNRESET || rc == -ENOENT || rc == -ESTALE) &&
-	    !kfbl_is_over(k) && session_id != k->core.client.session_id)
+	if ((rc == -ECONNRESET || kfb_map_is_stale(rc)) && !kfbl_is_over(k) &&
+	    session_id != k->core.client.session_id)
 		rc = 0;
 	return rc;
 }

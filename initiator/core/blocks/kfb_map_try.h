@@ -87,7 +87,7 @@ __u32 kfb_map_try_refused(struct kfb_map_try *t, int error, __u64 now_ms);
 /**
  * kfb_map_is_stale - is what was mapped not there any more?
  * @error: of a MAP that was refused for good, or of what its handles were compared
- *	with
+ *	with; of an UNMAP
  *
  * Return: true: the blocks are free, or another's: what was not flushed in them is
  * lost. False: the brick has them, and does not let them be mapped.

@@ -19,8 +19,9 @@
  * enum kfb_patience - who asks for something, from the least patient one on
  * @KFB_PATIENCE_NONE: nobody tries again
  * @KFB_PATIENCE_CALLER: a program that waits for the answer, and can be told a refusal
- * @KFB_PATIENCE_DISK: a disk in use; what it cannot have its users lose
- * @KFB_PATIENCE_RESTORE: the session after a loss, that maps again what was mapped
+ * @KFB_PATIENCE_DISK: a disk, whose users cannot be asked to try again
+ * @KFB_PATIENCE_RESTORE: who maps again what was mapped and holds data: the session
+ *	after a loss, and a disk that has discarded a part of a mapping
  */
 enum kfb_patience {
 	KFB_PATIENCE_NONE,

@@ -383,8 +383,7 @@ int kfbk_unmap(struct kfbk_device *dev, u64 first, u64 end, u64 session_id)
 	 * It is gone with its session, was so before, or is now, and the medium has
 	 * failed: what was written there was flushed before.
 	 */
-	if (ret == -ECONNRESET || ret == -ENOENT || ret == -ESTALE ||
-	    ret == -EIO)
+	if (ret == -ECONNRESET || ret == -EIO || kfb_map_is_stale(ret))
 		ret = 0;
 	if (ret)
 		kfbk_err_limited(dev,
