@@ -69,6 +69,11 @@ bool sim_client_is_refused(int error)
 	       error == -ESTALE;
 }
 
+bool sim_client_keeps(int error)
+{
+	return error == -ENOMEM || error == -EAGAIN;
+}
+
 /* ---- what is posted ---------------------------------------------------------- */
 
 struct sim_posted *sim_client_place(struct sim_client *c)
@@ -512,7 +517,7 @@ static bool change_blocks(struct sim_client *c)
 	c->call = "unmap";
 	rc = kfbrick_unmap(c->k, c->mapping);
 	said(c, "unmap", rc);
-	if (rc == -ENOMEM || rc == -EAGAIN)
+	if (sim_client_keeps(rc))
 		return true;
 	if (rc == -EBUSY)
 		sim_violated("%s: nothing is posted, and a mapping is busy",

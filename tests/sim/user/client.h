@@ -198,6 +198,8 @@ void sim_client_accept_losses(struct sim_client *c);
 
 /* The mapping is none any more: of lost blocks, or of what is not granted. */
 bool sim_client_is_refused(int error);
+/* It is one still: the brick has no memory for its UNMAP, or too much to do. */
+bool sim_client_keeps(int error);
 
 /* For shared.c: room for something to be posted, or NULL; that it is posted. */
 struct sim_posted *sim_client_place(struct sim_client *client);

@@ -53,24 +53,18 @@ static int use(struct sim_client *c, uint64_t va)
 	return kfbrick_write(c->k, va, words, sizeof(words));
 }
 
-/* The brick has no memory for an UNMAP, or too much to do. */
-static bool stays(int rc)
-{
-	return rc == -ENOMEM || rc == -EAGAIN;
-}
-
 /* It is told here of what a flush before it may have failed to do. */
 static int unmap(struct sim_client *c, struct kfbrick_mapping *mapping)
 {
 	int rc = -ENOMEM;
 
 	c->call = "unmap what is new";
-	for (uint32_t i = 0; stays(rc) && i < RETRIES; i++) {
+	for (uint32_t i = 0; sim_client_keeps(rc) && i < RETRIES; i++) {
 		rc = kfbrick_unmap(c->k, mapping);
-		if (stays(rc))
+		if (sim_client_keeps(rc))
 			sim_sleep(sim.now_ns + RETRY_NS);
 	}
-	if (rc && !stays(rc))
+	if (rc && !sim_client_keeps(rc))
 		c->is_untold = false;
 	return rc;
 }

@@ -107,7 +107,7 @@ static bool unmap(struct sim_client *c)
 	rc = kfbrick_unmap(c->k, c->shared_mapping);
 	/* It flushes first, and says so. */
 	c->call = "nothing";
-	if (rc == -ENOMEM || rc == -EAGAIN)
+	if (sim_client_keeps(rc))
 		return true;
 	if (rc)
 		c->is_untold = false;

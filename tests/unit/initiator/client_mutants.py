@@ -368,6 +368,13 @@ CLIENT_MUTANTS = {
     "memory-is-kept-for-what-was-not-posted": Mutant(
         "replay", "kfb_initiator_replay.c", "\t\tkfb_initiator_replay_is_read(i);\n\t\treturn rc;",
         "\t\treturn rc;", REPLAY, folder=CORE),
+    "alloc-of-what-is-not-shown-has-no-end": Mutant(
+        "calls", "requests.c", "(rc != -EEXIST || kfbl_now_ms() >= until_ms)", "rc != -EEXIST",
+        UNIT + "lib-control", folder=LIB),
+    "copies-without-a-place-hold-their-disk": Mutant(
+        "replay", "kfb_initiator_replay.c",
+        "kfb_initiator_replay_give_up(i);\n\t\ti->ops->kick(i);",
+        "kfb_initiator_replay_give_up(i);", REPLAY, folder=CORE),
     "lossy-disk-writes-copies": Mutant(
         "replay", "kfb_initiator_flush.c", "\t\ti->replay_due = 0;\n\t\ti->ops->writes_lost",
         "\t\ti->ops->writes_lost", REPLAY, folder=CORE),

@@ -323,8 +323,11 @@ static void a_copy_without_a_place_is_a_loss(void **state)
 	(void)state;
 	lose_with_copies(1);
 	port->has_no_place = true;
+	port->n_kicks = 0;
 	kfb_initiator_replay(&port->i);
 	assert_false(port->i.replay_due);
+	/* Whoever waits for the copies goes on. */
+	assert_int_equal(port->n_kicks, 1);
 	assert_int_equal(kfb_losses_error(&port->i.losses), -EIO);
 }
 

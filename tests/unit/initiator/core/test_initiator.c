@@ -308,6 +308,15 @@ static void a_mapping_that_comes_late_is_given_back(void **state)
 	assert_int_equal(port->i.late[0].mapping_id, 99);
 }
 
+static uint16_t slot_of_unmap(uint64_t mapping_id)
+{
+	uint16_t slot = 0;
+
+	while (port->q[0].unmaps[slot] != mapping_id)
+		slot++;
+	return slot;
+}
+
 /* The brick has no memory for that, or too much to do: it is asked again. */
 static void a_mapping_that_the_brick_keeps_is_given_back_again(void **state)
 {
@@ -330,8 +339,7 @@ static void a_mapping_that_the_brick_keeps_is_given_back_again(void **state)
 		kfb_initiator_unmap_late(&port->i, 99);
 		assert_true(port->i.late[0].is_sent);
 		outcome = refused[n];
-		while (port->q[0].unmaps[outcome.slot] != 99)
-			outcome.slot++;
+		outcome.slot = slot_of_unmap(99);
 		kfb_initiator_answered(&port->q[0], &outcome);
 		assert_int_equal(port->i.n_late, 1);
 		assert_int_equal(port->i.late[0].mapping_id, 99);
@@ -345,9 +353,7 @@ static void a_mapping_that_the_brick_keeps_is_given_back_again(void **state)
 		assert_true(port->i.late[0].is_sent);
 		assert_true(kfb_initiator_next_ms(&port->i) >
 			    1000 + KFB_INITIATOR_LATE_MS);
-		outcome.slot = 0;
-		while (port->q[0].unmaps[outcome.slot] != 99)
-			outcome.slot++;
+		outcome.slot = slot_of_unmap(99);
 		outcome.kind = KFB_OUTCOME_REPLY;
 		outcome.error = -ENOENT;
 		kfb_initiator_answered(&port->q[0], &outcome);
@@ -371,9 +377,7 @@ static void many_mappings_that_the_brick_keeps_are_all_given_back(void **state)
 		n_sent += port->i.late[n].is_sent;
 	assert_in_range(n_sent, 2, KFB_INITIATOR_LATE_MAX);
 	for (n = 0; n < n_sent; n++) {
-		outcome.slot = 0;
-		while (port->q[0].unmaps[outcome.slot] != 100 + n)
-			outcome.slot++;
+		outcome.slot = slot_of_unmap(100 + n);
 		kfb_initiator_answered(&port->q[0], &outcome);
 	}
 	assert_int_equal(port->i.n_late, KFB_INITIATOR_LATE_MAX);
@@ -396,8 +400,7 @@ static void an_unmap_that_is_not_answered_is_sent_once(void **state)
 
 	(void)state;
 	kfb_initiator_unmap_late(&port->i, 99);
-	while (port->q[0].unmaps[outcome.slot] != 99)
-		outcome.slot++;
+	outcome.slot = slot_of_unmap(99);
 	kfb_initiator_answered(&port->q[0], &outcome);
 	kfb_initiator_pump_calls(&port->i);
 	assert_int_equal(port->i.n_late, 1);

@@ -12,6 +12,13 @@ struct fake_brick *brick;
 struct fake_rules *rules;
 struct kfbrick *k;
 
+const struct lib_stay lib_stays[LIB_STAYS] = {
+	{ KFB_ST_NO_MEMORY, -ENOMEM },
+	{ KFB_ST_AGAIN, -EAGAIN },
+	/* No brick says that, nor AGAIN of a flush; but who hears it keeps the mapping. */
+	{ KFB_ST_BUSY, -EBUSY },
+};
+
 struct kfbrick_config lib_config(void)
 {
 	struct kfbrick_config config = {

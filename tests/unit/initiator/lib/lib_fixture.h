@@ -26,6 +26,14 @@ extern struct fake_brick *brick;
 extern struct fake_rules *rules;
 extern struct kfbrick *k;
 
+/* What a brick refuses an UNMAP or its flush with, and its mapping stays. */
+struct lib_stay {
+	uint16_t status;
+	int error;
+};
+#define LIB_STAYS 3
+extern const struct lib_stay lib_stays[LIB_STAYS];
+
 /* A configuration that works; the caller changes it. */
 struct kfbrick_config lib_config(void);
 /* Replace k by a new connection; what kfbrick_connect() returned. */

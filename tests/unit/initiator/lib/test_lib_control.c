@@ -476,23 +476,14 @@ static void a_free_is_done_when_its_blocks_are_known_to_be_gone(void **state)
 /* Else nobody could map its blocks again as long as the session lives. */
 static void a_mapping_that_the_brick_cannot_end_stays(void **state)
 {
-	static const struct {
-		uint16_t status;
-		int error;
-	} cases[] = {
-		{ KFB_ST_NO_MEMORY, -ENOMEM },
-		{ KFB_ST_AGAIN, -EAGAIN },
-		/* No brick says so; but whoever hears it keeps the mapping. */
-		{ KFB_ST_BUSY, -EBUSY },
-	};
 	struct kfbrick_mapping *mapping, *other;
 
-	for (unsigned int i = 0; i < 3; i++) {
+	for (unsigned int i = 0; i < LIB_STAYS; i++) {
 		mapping = lib_map(1);
-		rules->refuse_status = cases[i].status;
+		rules->refuse_status = lib_stays[i].status;
 		rules->refuse_max = 1;
 		rules->refuse_op = KFB_OP_UNMAP;
-		assert_int_equal(kfbrick_unmap(k, mapping), cases[i].error);
+		assert_int_equal(kfbrick_unmap(k, mapping), lib_stays[i].error);
 		assert_int_equal(kfbrick_map(k, FAKE_VA, 1,
 					     KFBRICK_MAP_RO |
 						     KFBRICK_MAP_SHARED,

@@ -283,24 +283,15 @@ static void a_flush_message_names_what_was_written(void **state)
 /* Nothing is lost as long as nothing was given up. */
 static void a_mapping_that_the_brick_cannot_flush_stays(void **state)
 {
-	static const struct {
-		uint16_t status;
-		int error;
-	} cases[] = {
-		{ KFB_ST_NO_MEMORY, -ENOMEM },
-		/* Of these no brick says any. */
-		{ KFB_ST_AGAIN, -EAGAIN },
-		{ KFB_ST_BUSY, -EBUSY },
-	};
 	struct kfbrick_mapping *mapping;
 
-	for (unsigned int i = 0; i < 3; i++) {
+	for (unsigned int i = 0; i < LIB_STAYS; i++) {
 		mapping = lib_map(1);
 		write_now(FAKE_VA, 512);
-		rules->refuse_status = cases[i].status;
+		rules->refuse_status = lib_stays[i].status;
 		rules->refuse_max = 1;
 		rules->refuse_op = KFB_OP_FLUSH;
-		assert_int_equal(kfbrick_unmap(k, mapping), cases[i].error);
+		assert_int_equal(kfbrick_unmap(k, mapping), lib_stays[i].error);
 		assert_int_equal(fake_brick_seen(brick, KFB_OP_UNMAP), i);
 		assert_int_equal(kfbrick_unmap(k, mapping), 0);
 		assert_int_equal(fake_brick_seen(brick, KFB_OP_FLUSH),
