@@ -252,6 +252,8 @@ static int ep_close(struct fid *fid)
 	while (ep->side == SIM_BRICK && ep->link->way[SIM_CLIENT].is_persisting)
 		sim_yield();
 
+	if (ep->eq)
+		sim_eq_forget(ep->eq, fid);
 	LIST_REMOVE(&ep->belonging, link);
 	ep_drop(&ep->belonging);
 	return 0;
@@ -395,6 +397,8 @@ static int pep_close(struct fid *fid)
 {
 	struct sim_pep *pep = sim_container_of(fid, struct sim_pep, fid.fid);
 
+	if (pep->eq)
+		sim_eq_forget(pep->eq, fid);
 	LIST_REMOVE(&pep->belonging, link);
 	pep_drop(&pep->belonging);
 	return 0;

@@ -170,6 +170,11 @@ struct sim_host *sim_fabric_host(void);
 /* How a process reaches the fabric: stands in for getinfo and fabric. */
 int sim_cm_event(struct sim_eq *eq, uint32_t kind, int error, fid_t fid,
 		 const void *data, size_t len, struct fi_info *info);
+/*
+ * An endpoint is closed: what its owner has not read of it is never read, as with
+ * every provider. The next one may lie where it was.
+ */
+void sim_eq_forget(struct sim_eq *eq, fid_t fid);
 void sim_complete(struct sim_cq *cq, void *context, uint64_t flags, size_t len);
 void sim_cq_fail(struct sim_cq *cq, int error, void *context);
 struct sim_mr *sim_mr_find(uint64_t key);

@@ -246,6 +246,21 @@ int sim_cm_event(struct sim_eq *eq, uint32_t kind, int error, fid_t fid,
 	return 0;
 }
 
+void sim_eq_forget(struct sim_eq *eq, fid_t fid)
+{
+	struct sim_cm_event *e, *next;
+
+	for (e = STAILQ_FIRST(&eq->events); e; e = next) {
+		next = STAILQ_NEXT(e, link);
+		if (e->fid != fid)
+			continue;
+		STAILQ_REMOVE(&eq->events, e, sim_cm_event, link);
+		if (e->info)
+			fi_freeinfo(e->info);
+		sim_free(e);
+	}
+}
+
 static bool eq_is_ready(const struct sim_descriptor *d)
 {
 	return !STAILQ_EMPTY(
