@@ -461,6 +461,7 @@ _Bool kfb_initiator_run(struct kfb_initiator *i)
 
 	kfb_initiator_take_news(i);
 	kfb_initiator_listen(i);
+	kfb_initiator_flushes_due(i);
 	while (kfb_client_next(&i->client, kfb_initiator_now(i), &action)) {
 		kfb_initiator_do(i, &action);
 		kfb_initiator_take_news(i);

@@ -81,6 +81,8 @@ struct kfb_initiator;
  * @n_unsent: messages that there was no room for
  * @unsent: messages that there was no room for, in order
  * @flush_ids: by the engine's slot: the number of a FLUSH request's op
+ * @flush_until_ms: until then a FLUSH request waits that the session has no room for;
+ *	0: none does
  * @makes_mapping: by the engine's slot: a MAP that is not for a further page
  * @unmaps: by the engine's slot: the mapping that a request gives back which nobody
  *	waits for, or 0
@@ -106,6 +108,7 @@ struct kfb_initiator_queue {
 	__u32 n_unsent;
 	struct kfb_message unsent[KFB_ENGINE_TX_MAX];
 	__u64 flush_ids[KFB_ENGINE_CALLS];
+	__u64 flush_until_ms;
 	_Bool makes_mapping[KFB_ENGINE_CALLS];
 	__u64 unmaps[KFB_ENGINE_CALLS];
 	struct kfb_flush_queue flush;

@@ -213,6 +213,7 @@ __u64 kfb_initiator_next_ms(const struct kfb_initiator *i)
 {
 	__u64 at_ms = kfb_client_next_ms(&i->client);
 	const struct kfb_initiator_call *call, *after;
+	__u32 n;
 
 	/* 0 where they wait for a credit: that comes with an answer. */
 	if (i->late_at_ms && i->late_at_ms < at_ms)
@@ -220,6 +221,12 @@ __u64 kfb_initiator_next_ms(const struct kfb_initiator *i)
 	kfb_ring_for_each(call, after, &i->calls, node) {
 		if (call->until_ms && call->until_ms < at_ms)
 			at_ms = call->until_ms;
+	}
+	for (n = 0; n < i->client.config.n_queues; n++) {
+		__u64 until_ms = i->queues[n]->flush_until_ms;
+
+		if (until_ms && until_ms < at_ms)
+			at_ms = until_ms;
 	}
 	return at_ms;
 }

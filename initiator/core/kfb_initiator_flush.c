@@ -194,6 +194,30 @@ static void kfb_initiator_op_done(struct kfb_initiator_queue *q, __u64 id,
 	}
 }
 
+/* A brick leaves a FLUSH without an answer, or what has the credits that one needs. */
+static void kfb_initiator_flush_unanswered(struct kfb_initiator_queue *q,
+					   __u64 id, int error)
+{
+	if (q->initiator->gives_flushes_up)
+		kfb_initiator_flushed(q, id, error);
+	else
+		/* Nothing is wrong with what was written. */
+		kfb_initiator_lost(q, error,
+				   "the brick does not answer to FLUSH", NULL);
+}
+
+/* The session has no room for a FLUSH: the brick leaves requests unanswered. */
+static void kfb_initiator_flush_waits(struct kfb_initiator_queue *q)
+{
+	struct kfb_initiator *i = q->initiator;
+
+	if (q->flush_until_ms)
+		return;
+	q->flush_until_ms = i->ops->now_ms(i) + i->timeout_ms;
+	if (i->ops->wake_at)
+		i->ops->wake_at(i, q->flush_until_ms);
+}
+
 static _Bool kfb_initiator_post_ops(struct kfb_initiator_queue *q)
 {
 	struct kfb_initiator *i = q->initiator;
@@ -212,8 +236,13 @@ static _Bool kfb_initiator_post_ops(struct kfb_initiator_queue *q)
 		/* No room, or no connection: it is tried when there is. */
 		if (rc == -EAGAIN || rc == -ENOTCONN || rc == -ENODEV) {
 			kfb_flush_unpost(&q->flush, op);
+			/* A readback has room when others are over, in their time. */
+			if (rc == -EAGAIN &&
+			    i->flush_mode != KFB_FLUSH_READBACK)
+				kfb_initiator_flush_waits(q);
 			break;
 		}
+		q->flush_until_ms = 0;
 		if (rc)
 			kfb_initiator_op_done(q, id, rc);
 		any = 1;
@@ -238,6 +267,27 @@ _Bool kfb_initiator_pump_flushes(struct kfb_initiator *i)
 			any |= kfb_initiator_post_ops(q);
 	}
 	return any;
+}
+
+void kfb_initiator_flushes_due(struct kfb_initiator *i)
+{
+	__u64 now_ms = i->ops->now_ms(i);
+	struct kfb_flush_op *op;
+	__u32 n;
+
+	for (n = 0; n < i->client.config.n_queues; n++) {
+		struct kfb_initiator_queue *q = i->queues[n];
+
+		if (!q->flush_until_ms || now_ms < q->flush_until_ms)
+			continue;
+		/* Where it cannot be sent at all it has its time anew. */
+		q->flush_until_ms = 0;
+		if (i->replay_due || !kfb_client_usable(&i->client, n, now_ms))
+			continue;
+		op = kfb_flush_post(&q->flush);
+		if (op)
+			kfb_initiator_flush_unanswered(q, op->id, -ETIMEDOUT);
+	}
 }
 
 void kfb_initiator_flush(struct kfb_initiator *i,
@@ -289,13 +339,7 @@ void kfb_initiator_flush_answered(struct kfb_initiator_queue *q,
 		kfb_initiator_flushed(q, id, outcome->error);
 		break;
 	case KFB_OUTCOME_TIMEOUT:
-		if (i->gives_flushes_up)
-			kfb_initiator_flushed(q, id, outcome->error);
-		else
-			/* Nothing is wrong with what was written. */
-			kfb_initiator_lost(q, outcome->error,
-					   "the brick does not answer to FLUSH",
-					   NULL);
+		kfb_initiator_flush_unanswered(q, id, outcome->error);
 		break;
 	default:
 		break;
@@ -324,6 +368,7 @@ void kfb_initiator_end_flushes(struct kfb_initiator *i)
 void kfb_initiator_flush_lost(struct kfb_initiator_queue *q)
 {
 	q->initiator->n_closed++;
+	q->flush_until_ms = 0;
 	q->initiator->retain.has_failed = 1;
 	kfb_initiator_lock(q);
 	kfb_flush_lost(&q->flush);

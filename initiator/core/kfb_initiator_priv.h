@@ -50,6 +50,8 @@ void kfb_initiator_answered(struct kfb_initiator_queue *q,
 /* What became of a FLUSH of a queue. */
 void kfb_initiator_flush_answered(struct kfb_initiator_queue *q,
 				  const struct kfb_outcome *outcome);
+/* A FLUSH that has waited for room for as long as it may is as one without an answer. */
+void kfb_initiator_flushes_due(struct kfb_initiator *i);
 /* How writes become durable in the new session: 0, or it is of no use. */
 int kfb_initiator_choose_flush(struct kfb_initiator *i);
 /* The endpoint of a queue is closed: no flush of it proves anything now. */

@@ -15,15 +15,28 @@ static __u16 kfb_engine_call_index(__u16 op, const struct kfb_cookie *cookie)
 }
 
 /*
- * A request gets its credit and its slot together, or neither. The last credit is a
- * PING's: UNMAPs without an answer would keep the silence from being noticed.
+ * Of what a request leaves to others: the last credit is a PING's, since UNMAPs without
+ * an answer would keep the silence from being noticed; and one more than a brick asks
+ * for is a FLUSH's, since what was written must become durable whatever else has no
+ * answer. A slot stays its request's on the next connection, too.
  */
+static __u16 kfb_engine_reserve_of(__u16 op)
+{
+	if (op == KFB_OP_PING || kfb_op_is(op, KFB_OP_OPENS))
+		return 0;
+	if (kfb_op_is(op, KFB_OP_URGENT))
+		return 1;
+	return op == KFB_OP_FLUSH ? KFB_CREDITS_RESERVED
+				  : KFB_CREDITS_RESERVED + 1;
+}
+
+/* A request gets its credit and its slot together, or neither. */
 static int kfb_engine_take_slot(struct kfb_engine *e, __u16 op,
 				struct kfb_cookie *cookie)
 {
 	int rc;
 
-	if (op != KFB_OP_PING && e->credits.available == 1)
+	if (e->credits.available <= kfb_engine_reserve_of(op))
 		return -EAGAIN;
 	rc = kfb_credits_take(&e->credits, op);
 	if (rc)

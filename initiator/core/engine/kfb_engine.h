@@ -375,8 +375,8 @@ int kfb_engine_auth(struct kfb_engine *e, __u64 now_ms, __u32 timeout_ms,
  * @owner: comes back in the outcome
  * @out: the message to send; kfb_engine_sent() when the send has completed
  *
- * Two credits are kept for PING and UNMAP. PING and UNMAP acknowledge the
- * newest EVENT when their event_seq is 0.
+ * Two credits are kept for PING and UNMAP, the last one of them for PING, and another
+ * one for FLUSH. PING and UNMAP acknowledge the newest EVENT when their event_seq is 0.
  *
  * Return: 0; -EAGAIN: no credit, slot or buffer; -ENOTCONN: not READY; -EINVAL: not
  * encodable, or AUTH.

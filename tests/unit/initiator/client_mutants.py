@@ -6,6 +6,7 @@ LIB = "initiator/lib"
 CORE = "initiator/core"
 UNIT = "tests/unit/initiator/test-"
 INITIATOR = UNIT + "core-initiator"
+REQUESTS = UNIT + "core-requests"
 REPLAY = UNIT + "core-copies"
 MAP_TRY = UNIT + "core-map_try"
 REFUSAL = UNIT + "core-refusal"
@@ -49,49 +50,65 @@ CLIENT_MUTANTS = {
         UNIT + "lib-control", folder=LIB),
     "mapping-that-came-late-is-asked-for-once": Mutant(
         "unmap", REFUSALS, "\t{ KFB_OF(UNMAP), -EAGAIN, KFB_PATIENCE_CALLER },\n", "",
-        INITIATOR, folder=CORE),
+        REQUESTS, folder=CORE),
     "who-leaves-while-it-maps-says-nothing": Mutant(
         "calls", "kfb_initiator_call.c", "if (!kfb_client_can_call(&i->client, 0))\n\t\treturn 0;\n\tmemset(end",
         "if (kfb_client_state(&i->client) != KFB_CLIENT_LIVE)\n\t\treturn 0;\n\tmemset(end",
-        INITIATOR, folder=CORE),
+        REQUESTS, folder=CORE),
     "who-leaves-waits-for-others": Mutant(
         "calls", "kfb_initiator_call.c", "kfb_ring_add_first(&i->calls", "kfb_ring_add_last(&i->calls",
-        INITIATOR, folder=CORE),
+        REQUESTS, folder=CORE),
     "late-mappings-are-sent-and-forgotten": Mutant(
         "calls", "kfb_initiator_call.c", "\t\ti->late[n].is_sent = 1;\n",
-        "\t\ti->late[n].is_sent = 1;\n\t\tif (n > 7)\n\t\t\ti->n_late--;\n", INITIATOR, folder=CORE),
+        "\t\ti->late[n].is_sent = 1;\n\t\tif (n > 7)\n\t\t\ti->n_late--;\n", REQUESTS, folder=CORE),
     "late-answer-of-an-unmap-is-none": Mutant(
         "calls", "kfb_initiator_call.c", "if (!call && outcome->op == KFB_OP_UNMAP)",
         "if (!call && outcome->op == KFB_OP_UNMAP && outcome->kind != KFB_OUTCOME_LATE)",
-        INITIATOR, folder=CORE),
+        REQUESTS, folder=CORE),
     "unanswered-unmap-is-sent-again": Mutant(
         "calls", "kfb_initiator_call.c", "n == i->n_late || outcome->kind == KFB_OUTCOME_TIMEOUT",
-        "n == i->n_late", INITIATOR, folder=CORE),
+        "n == i->n_late", REQUESTS, folder=CORE),
     "alarm-that-is-due-stays-one": Mutant(
-        "calls", "kfb_initiator_call.c", "\ti->late_at_ms = 0;\n", "", INITIATOR, folder=CORE),
+        "calls", "kfb_initiator_call.c", "\ti->late_at_ms = 0;\n", "", REQUESTS, folder=CORE),
+    "flush-without-room-waits-for-ever": Mutant(
+        "calls", "kfb_initiator_flush.c", "now_ms < q->flush_until_ms)", "1)", REQUESTS, folder=CORE),
+    "who-sleeps-misses-flushes-without-room": Mutant(
+        "calls", "kfb_initiator_call.c", "until_ms && until_ms < at_ms", "0", REQUESTS, folder=CORE),
+    "flush-has-one-time-for-all-connections": Mutant(
+        "calls", "kfb_initiator_flush.c", "\tq->flush_until_ms = 0;\n\tq->initiator->retain",
+        "\tq->initiator->retain", REQUESTS, folder=CORE),
+    "flush-that-was-sent-has-no-room": Mutant(
+        "calls", "kfb_initiator_flush.c", "\t\tq->flush_until_ms = 0;\n\t\tif (rc)", "\t\tif (rc)",
+        REQUESTS, folder=CORE),
+    "flush-has-its-time-anew-with-each-reply": Mutant(
+        "calls", "kfb_initiator_flush.c", "\tif (q->flush_until_ms)\n\t\treturn;\n", "",
+        REQUESTS, folder=CORE),
+    "session-without-requests-ends-by-a-flush": Mutant(
+        "calls", "kfb_initiator_flush.c", "if (i->replay_due || !kfb_client_usable(&i->client, n, now_ms))",
+        "if (0)", REQUESTS, folder=CORE),
     "call-without-room-waits-for-ever": Mutant(
-        "calls", "kfb_initiator_call.c", "now_ms >= call->until_ms", "0", INITIATOR, folder=CORE),
+        "calls", "kfb_initiator_call.c", "now_ms >= call->until_ms", "0", REQUESTS, folder=CORE),
     "call-has-one-time-for-all-sessions": Mutant(
         "calls", "kfb_initiator_call.c", "\t\t\tcall->until_ms = 0;\n", "\t\t\t;\n",
-        INITIATOR, folder=CORE),
+        REQUESTS, folder=CORE),
     "who-sleeps-misses-calls-without-room": Mutant(
         "calls", "kfb_initiator_call.c", "call->until_ms && call->until_ms < at_ms", "0",
-        INITIATOR, folder=CORE),
+        REQUESTS, folder=CORE),
     "refused-flush-frees-a-mapping": Mutant(
         "flushing", "map.c", "if (unmap_leaves(flushed))", "if (flushed == -ENOMEM)",
         UNIT + "lib-io", folder=LIB),
     "who-sleeps-misses-late-mappings": Mutant(
         "calls", "kfb_initiator_call.c", "i->late_at_ms && i->late_at_ms < at_ms", "0",
-        INITIATOR, folder=CORE),
+        REQUESTS, folder=CORE),
     "dead-mapping-seems-to-stay": Mutant(
         "sessions", "map.c", "unmap_leaves(mapping->error) ? -ESTALE", "0 ? -ESTALE",
         UNIT + "lib-resume", folder=LIB),
     "who-leaves-comes-back": Mutant(
         "calls", "kfb_initiator_call.c", "\ti->client.config.reconnect_ms = 0;\n", "",
-        INITIATOR, folder=CORE),
+        REQUESTS, folder=CORE),
     "who-leaves-waits": Mutant(
         "calls", "kfb_initiator_call.c", "i->timeout_ms = KFB_INITIATOR_LEAVE_MS;", ";",
-        INITIATOR, folder=CORE),
+        REQUESTS, folder=CORE),
     "refusals-pass-for-anybody": Mutant(
         "refusals", REFUSALS, "return p < end && who >= p->who;", "return p < end;",
         REFUSAL, folder=CORE),
@@ -237,8 +254,11 @@ CLIENT_MUTANTS = {
         "silence", "engine/kfb_engine.c", "e->calls[i].op == KFB_OP_PING &&\n\t\t    ", "",
         SILENCE, folder=CORE),
     "unmaps-take-the-last-credit": Mutant(
-        "silence", "engine/kfb_engine.c", "op != KFB_OP_PING && e->credits.available == 1",
-        "0", UNIT + "core-engine", folder=CORE),
+        "silence", "engine/kfb_engine.c", "if (kfb_op_is(op, KFB_OP_URGENT))\n\t\treturn 1;",
+        "if (kfb_op_is(op, KFB_OP_URGENT))\n\t\treturn 0;", UNIT + "core-engine", folder=CORE),
+    "flush-has-no-credit-of-its-own": Mutant(
+        "calls", "engine/kfb_engine.c", "return op == KFB_OP_FLUSH ?", "return 1 ?",
+        REQUESTS, folder=CORE),
     "ping-without-a-credit-has-a-time": Mutant(
         "silence", "engine/kfb_engine.c", "e->lease_ms && e->credits.available)",
         "e->lease_ms)", SILENCE, folder=CORE),
@@ -557,7 +577,7 @@ CLIENT_MUTANTS = {
         UNIT + "lib-control", folder=LIB),
     "mapping-that-the-brick-keeps-is-asked-for-once": Mutant(
         "calls", "kfb_initiator_call.c", "\ti->late[i->n_late++].is_sent = 0;\n\ti->late_at_ms", "\ti->late_at_ms",
-        INITIATOR, folder=CORE),
+        REQUESTS, folder=CORE),
     "mapping-that-is-not-flushed-is-given-up": Mutant(
         "calls", "map.c", "\tif (unmap_leaves(flushed))\n\t\treturn flushed;\n", "",
         UNIT + "lib-io", folder=LIB),

@@ -129,18 +129,25 @@ has_held() { # has_held N: MAPs
 	[ "$(grep -c "^hold: map" $BRICK_LOG)" -ge "$1" ]
 }
 
-# PINGs are answered, and nothing else: in the end there is no credit for more.
+# MAPs are not answered: in the end there is no credit for more, and one for a FLUSH.
 unanswered() {
 	check "a brick that refuses serves" restart_brick brickd-refusing "$LEASE"
 	check "a disk that waits for a second is attached" \
-		attach_for 1 --size 16 --map-cache 4 || exit
+		attach_for 1 --size 16 --map-cache 4 --queues 1 || exit
+	check "a block is written" block write 0
 	: >$BRICK_LOG
 	touch /tmp/hold-map
 	block read 8 >/tmp/held.out 2>&1 &
 	_reader=$!
-	check "requests use up the credits" wait_for $LONG_S has_held 14
+	check "requests use up the credits" wait_for $LONG_S has_held 13
 	sleep 3
-	check "there are no more" eval "! has_held 15"
+	check "there are no more" eval "! has_held 14"
+	_flushes=$(counter messages)
+	xfs_io -c fsync "$DISK" >/tmp/flush.out 2>&1 &
+	_flusher=$!
+	check "a flush is answered" wait_for 60 is_over $_flusher
+	check "it is good" wait $_flusher
+	check "it was a message" test "$(counter messages)" -gt "$_flushes"
 	brickctl detach --force "$DISK" >/tmp/detach.out 2>&1 &
 	_detacher=$!
 	check "it is detached all the same" wait_for 60 is_over $_detacher

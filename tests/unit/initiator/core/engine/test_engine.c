@@ -418,15 +418,17 @@ static void garbage_ends_the_connection(void **state)
 			 -EPROTO);
 }
 
-static void ping_and_unmap_have_credits_of_their_own(void **state)
+static void urgent_requests_have_credits_of_their_own(void **state)
 {
 	struct kfb_request req = { 0 };
 	int i;
 
 	get_ready();
-	for (i = 0; i < CREDITS - KFB_CREDITS_RESERVED; i++)
+	for (i = 0; i < CREDITS - KFB_CREDITS_RESERVED - 1; i++)
 		assert_int_equal(start(KFB_OP_LIST, 0, &req), 0);
 	assert_int_equal(start(KFB_OP_LIST, 0, &req), -EAGAIN);
+	assert_int_equal(start(KFB_OP_FLUSH, 0, &req), 0);
+	assert_int_equal(start(KFB_OP_FLUSH, 0, &req), -EAGAIN);
 	assert_int_equal(start(KFB_OP_UNMAP, 0, &req), 0);
 	assert_int_equal(start(KFB_OP_UNMAP, 0, &req), -EAGAIN);
 	assert_int_equal(start(KFB_OP_PING, 0, &req), 0);
@@ -742,7 +744,7 @@ int main(void)
 		CASE(a_reply_to_nothing_ends_the_connection),
 		CASE(more_credits_than_taken_end_the_connection),
 		CASE(garbage_ends_the_connection),
-		CASE(ping_and_unmap_have_credits_of_their_own),
+		CASE(urgent_requests_have_credits_of_their_own),
 		CASE(a_ping_without_a_credit_has_no_time),
 		CASE(a_buffer_is_not_used_again_before_it_is_sent),
 		CASE(a_request_that_cannot_be_encoded_takes_nothing),
