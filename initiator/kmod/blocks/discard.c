@@ -131,6 +131,7 @@ static int kfbk_free_span(struct kfbk_device *dev, struct span span, u64 first,
 			  u64 n)
 {
 	int ret = kfbk_unmap_span(dev, span);
+	u64 session_id;
 	int rest = 0;
 
 	ret = ret ?: kfbk_free_allocated(dev, first, first + n);
@@ -138,12 +139,13 @@ static int kfbk_free_span(struct kfbk_device *dev, struct span span, u64 first,
 	if (!dev->cache.cap)
 		rest = kfbk_map_unmapped(dev, span.first, span.end,
 					 KFB_PATIENCE_RESTORE);
-	if (!rest)
-		return ret;
+	if (!rest || READ_ONCE(dev->core.is_over))
+		return rest ?: ret;
 	/* Blocks that hold data cannot be reached: that is no small thing. */
-	kfbk_say(dev, "blocks around number %llu cannot be mapped again: %d",
-		 first, rest);
-	kfbk_give_up(dev);
+	kfbk_lock(dev);
+	session_id = dev->core.client.session_id;
+	kfbk_unlock(dev);
+	kfbk_restore_failed(dev, session_id, rest);
 	return rest;
 }
 

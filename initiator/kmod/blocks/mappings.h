@@ -114,6 +114,12 @@ bool kfbk_cache_ahead(struct kfbk_device *dev);
 void kfbk_cache_recall(struct kfbk_device *dev);
 
 /* restore.c */
+/*
+ * What holds data cannot be mapped again in that session: it is over, as if the brick
+ * had not come back, for the brick may map it later. Of a block that is another's now
+ * nothing is to be had any more. Context: process.
+ */
+void kfbk_restore_failed(struct kfbk_device *dev, u64 session_id, int error);
 void kfbk_restore(struct work_struct *work);
 
 /* discard.c */

@@ -43,6 +43,23 @@ static int kfbk_restore_blocks(struct kfbk_device *dev)
 	return 0;
 }
 
+void kfbk_restore_failed(struct kfbk_device *dev, u64 session_id, int error)
+{
+	if (kfb_map_is_stale(error)) {
+		kfbk_changed_hands(dev);
+		return;
+	}
+	kfbk_say(dev, "blocks cannot be mapped again: %s",
+		 kfb_refusal_why(KFB_OP_MAP, error) ?: fi_strerror(error));
+	kfbk_lock(dev);
+	if (session_id == dev->core.client.session_id) {
+		dev->keeps_why = true;
+		kfb_client_fail(&dev->core.client, error);
+	}
+	kfbk_unlock(dev);
+	kfbk_kick(dev);
+}
+
 void kfbk_restore(struct work_struct *work)
 {
 	struct kfbk_device *dev =
@@ -63,22 +80,9 @@ void kfbk_restore(struct work_struct *work)
 			kfb_client_mapped(&dev->core.client);
 		kfbk_unlock(dev);
 		kfbk_kick(dev);
-	} else if (kfb_map_is_stale(ret)) {
-		kfbk_changed_hands(dev);
 	} else if (ret != -ECONNRESET) {
-		/*
-		 * As if the brick had not come back: it may map them later. When
-		 * the session was lost again the next one asks for this.
-		 */
-		kfbk_say(dev, "blocks cannot be mapped again: %s",
-			 kfb_refusal_why(KFB_OP_MAP, ret) ?: fi_strerror(ret));
-		kfbk_lock(dev);
-		if (session_id == dev->core.client.session_id) {
-			dev->keeps_why = true;
-			kfb_client_fail(&dev->core.client, ret);
-		}
-		kfbk_unlock(dev);
-		kfbk_kick(dev);
+		/* Lost again: the next session asks for this anew. */
+		kfbk_restore_failed(dev, session_id, ret);
 	}
 	memalloc_noio_restore(noio);
 }

@@ -125,6 +125,34 @@ discards_refused() {
 	check "brickd serves again" restart_brick brickd "$LEASE"
 }
 
+is_written() { # is_written N...: each holds what block() writes
+	for _block; do
+		dd if="$DISK" bs=64k count=1 skip=$((_block * 32)) \
+			iflag=direct | cmp -n 65536 - /tmp/input || return
+	done
+}
+
+# The brick may map it later: the disk fails, and is taken up again by order.
+discard_strands() {
+	check "a brick that refuses serves" restart_brick brickd-refusing "$LEASE"
+	check "blocks are allocated" ctl alloc 96M+8
+	check "a thin disk maps them as one, and waits for five seconds" \
+		attach_for 5 --reconnect-s 5 --base 96M --size 8 --thin || exit
+	check "they are written" each write 0 4 7
+	touch /tmp/refuse-map
+	check_fails "what is around a discard cannot be mapped again" \
+		blkdiscard -o 8M -l 2M "$DISK"
+	check "the disk has failed" wait_for $LONG_S state_is failed
+	check "it says why" grep -q "mapped again.*no memory" "$CTL/last_error"
+	rm /tmp/refuse-map
+	check "it is taken up again" brickctl reattach "$DISK"
+	check "it is up" wait_for $LONG_S state_is up
+	check "what was written is there" is_written 0 7
+	check "it is detached" detach_disk
+	ctl free 96M+4 && ctl free 106M+3
+	check "brickd serves again" restart_brick brickd "$LEASE"
+}
+
 has_held() { # has_held N: MAPs
 	[ "$(grep -c "^hold: map" $BRICK_LOG)" -ge "$1" ]
 }
@@ -172,8 +200,7 @@ invalidate() {
 	check "only what may be written again is mapped" mapped_is 1
 	check "the others are there all the same" each read 0 2 4 6 8 10 12
 	check "a flush is good" xfs_io -c fsync "$DISK"
-	check "and what was not flushed" eval 'dd if="$DISK" bs=64k count=1 \
-		skip=$((14 * 32)) iflag=direct | cmp -n 65536 - /tmp/input'
+	check "and what was not flushed" is_written 14
 	check "it is detached" detach_disk
 }
 
@@ -283,7 +310,7 @@ discarded() {
 disk_setup "$LEASE"
 head -c 65536 /dev/urandom >/tmp/input
 head -c 65536 /dev/urandom >/tmp/other
-for part in ${KFB_PARTS:-late refused discards_refused unanswered invalidate twice busy waits discarded taken}; do
+for part in ${KFB_PARTS:-late refused discards_refused discard_strands unanswered invalidate twice busy waits discarded taken}; do
 	$part
 done
 disk_end
