@@ -84,8 +84,6 @@ struct kfb_initiator;
  * @flush_until_ms: until then a FLUSH request waits that the session has no room for;
  *	0: none does
  * @makes_mapping: by the engine's slot: a MAP that is not for a further page
- * @unmaps: by the engine's slot: the mapping that a request gives back which nobody
- *	waits for, or 0
  * @flush: what was written and is not durable; under the queue's lock, but for
  *	ops, which are joined and ended under both locks and posted under the
  *	session's
@@ -110,7 +108,6 @@ struct kfb_initiator_queue {
 	__u64 flush_ids[KFB_ENGINE_CALLS];
 	__u64 flush_until_ms;
 	_Bool makes_mapping[KFB_ENGINE_CALLS];
-	__u64 unmaps[KFB_ENGINE_CALLS];
 	struct kfb_flush_queue flush;
 	struct kfb_window window;
 	__u64 heard_ms;
@@ -368,6 +365,7 @@ struct kfb_initiator_retain {
  * @late: mappings that nobody waits for any more, until the brick has taken them
  *	back, or the session is over; is_sent: an UNMAP of it is under way
  * @n_late: how many @late has
+ * @unmaps: by queue 0's slot: what its UNMAP gives back; @mapping_id 0: it has none
  * @late_at_ms: when those of @late that are not sent go out; 0: as soon as they can
  * @evicted: the EVENT that the session was evicted, until it is taken; its kind is 0
  *	when the session was not
@@ -399,6 +397,7 @@ struct kfb_initiator {
 		_Bool is_sent;
 	} late[KFB_INITIATOR_LATE_MAX];
 	__u32 n_late;
+	struct kfb_unmap unmaps[KFB_ENGINE_CALLS];
 	__u64 late_at_ms;
 	struct kfb_event evicted;
 	struct kfb_reply reply;

@@ -28,7 +28,11 @@ int kfb_initiator_start(struct kfb_initiator_queue *q,
 		return rc;
 	q->makes_mapping[message.slot] =
 		req->op == KFB_OP_MAP && !req->u.map.mapping_id;
-	q->unmaps[message.slot] = 0;
+	if (!q->index)
+		memset(&i->unmaps[message.slot], 0,
+		       sizeof(i->unmaps[message.slot]));
+	if (req->op == KFB_OP_UNMAP)
+		i->unmaps[message.slot] = req->u.unmap;
 	*slot = message.slot;
 	kfb_initiator_send(q, &message);
 	if (i->ops->wake_at)
@@ -75,16 +79,43 @@ void kfb_initiator_unmap_late(struct kfb_initiator *i, __u64 mapping_id)
 	kfb_initiator_pump_calls(i);
 }
 
-/* In time or late: until then the brick has the UNMAP, which needs no other. */
-static void kfb_initiator_unmap_answered(struct kfb_initiator_queue *q,
-					 const struct kfb_outcome *outcome)
+/* The slot of an UNMAP that nobody waits for any more, or -1. */
+static int kfb_initiator_unmap_slot(const struct kfb_initiator *i,
+				    const struct kfb_unmap *unmap)
 {
-	struct kfb_initiator *i = q->initiator;
-	__u64 id = q->unmaps[outcome->slot];
+	const struct kfb_engine *e = kfb_initiator_engine(i->queues[0]);
+	__u16 n;
+
+	for (n = 0; n < KFB_ENGINE_AUTH; n++) {
+		const struct kfb_unmap *u = &i->unmaps[n];
+
+		if (u->mapping_id == unmap->mapping_id &&
+		    u->range.va == unmap->range.va &&
+		    u->range.n_blocks == unmap->range.n_blocks &&
+		    kfb_engine_is_given_up(e, n))
+			return n;
+	}
+	return -1;
+}
+
+static __u32 kfb_initiator_find_late(const struct kfb_initiator *i,
+				     const struct kfb_unmap *unmap)
+{
 	__u32 n = 0;
 
-	while (n < i->n_late && i->late[n].mapping_id != id)
+	while (n < i->n_late && (i->late[n].mapping_id != unmap->mapping_id ||
+				 unmap->range.n_blocks))
 		n++;
+	return n;
+}
+
+/* In time or late: until then the brick has the UNMAP, which needs no other. */
+static void kfb_initiator_unmap_answered(struct kfb_initiator *i,
+					 const struct kfb_outcome *outcome)
+{
+	const struct kfb_unmap *unmap = &i->unmaps[outcome->slot];
+	__u32 n = kfb_initiator_find_late(i, unmap);
+
 	if (n == i->n_late || outcome->kind == KFB_OUTCOME_TIMEOUT)
 		return;
 	i->late[n] = i->late[--i->n_late];
@@ -92,7 +123,7 @@ static void kfb_initiator_unmap_answered(struct kfb_initiator_queue *q,
 				  KFB_PATIENCE_CALLER))
 		return;
 	/* The brick has it still, and may have more to do for it than for others. */
-	i->late[i->n_late].mapping_id = id;
+	i->late[i->n_late].mapping_id = unmap->mapping_id;
 	i->late[i->n_late++].is_sent = 0;
 	i->late_at_ms = i->ops->now_ms(i) + KFB_INITIATOR_LATE_MS;
 }
@@ -116,9 +147,9 @@ static void kfb_initiator_pump_late(struct kfb_initiator *i)
 		memset(&req, 0, sizeof(req));
 		req.op = KFB_OP_UNMAP;
 		req.u.unmap.mapping_id = i->late[n].mapping_id;
-		if (kfb_initiator_start(i->queues[0], &req, NULL, &slot))
+		if (kfb_initiator_unmap_slot(i, &req.u.unmap) < 0 &&
+		    kfb_initiator_start(i->queues[0], &req, NULL, &slot))
 			return;
-		i->queues[0]->unmaps[slot] = i->late[n].mapping_id;
 		i->late[n].is_sent = 1;
 	}
 }
@@ -133,8 +164,9 @@ void kfb_initiator_answered(struct kfb_initiator_queue *q,
 		kfb_initiator_flush_answered(q, outcome);
 		return;
 	}
-	if (!call && outcome->op == KFB_OP_UNMAP) {
-		kfb_initiator_unmap_answered(q, outcome);
+	if (outcome->op == KFB_OP_UNMAP &&
+	    (!call || outcome->kind == KFB_OUTCOME_LATE)) {
+		kfb_initiator_unmap_answered(i, outcome);
 		return;
 	}
 	if (outcome->kind == KFB_OUTCOME_LATE) {
@@ -151,14 +183,42 @@ void kfb_initiator_answered(struct kfb_initiator_queue *q,
 
 /* ---- what waits to be sent ----------------------------------------------- */
 
+/*
+ * Who asks for the same UNMAP again waits for the answer to the first: each would keep a
+ * slot until it is answered, and the brick would have that many of them to do.
+ */
+static _Bool kfb_initiator_call_joins(struct kfb_initiator *i,
+				      struct kfb_initiator_call *call)
+{
+	const struct kfb_unmap *unmap = &call->req.u.unmap;
+	__u64 until_ms = i->ops->now_ms(i) + i->timeout_ms;
+	__u32 n;
+	int slot;
+
+	if (call->req.op != KFB_OP_UNMAP)
+		return 0;
+	slot = kfb_initiator_unmap_slot(i, unmap);
+	if (slot < 0)
+		return 0;
+	kfb_engine_wait_again(kfb_initiator_engine(i->queues[0]), (__u16)slot,
+			      until_ms, call);
+	n = kfb_initiator_find_late(i, unmap);
+	if (n < i->n_late)
+		i->late[n] = i->late[--i->n_late];
+	if (i->ops->wake_at)
+		i->ops->wake_at(i, until_ms);
+	return 1;
+}
+
 /* Return 0, or -EAGAIN when no further call can be sent now. */
 static int kfb_initiator_call_send(struct kfb_initiator *i,
 				   struct kfb_initiator_call *call)
 {
 	__u16 slot;
-	int rc;
+	int rc = 0;
 
-	rc = kfb_initiator_start(i->queues[0], &call->req, call, &slot);
+	if (!kfb_initiator_call_joins(i, call))
+		rc = kfb_initiator_start(i->queues[0], &call->req, call, &slot);
 	if (rc == -EAGAIN || rc == -ENOTCONN)
 		return -EAGAIN;
 	if (rc) {

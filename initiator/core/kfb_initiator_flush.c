@@ -36,6 +36,14 @@ int kfb_initiator_choose_flush(struct kfb_initiator *i)
 	if (mode == KFB_FLUSH_MESSAGE && info->flush_modes & KFB_FLUSH_COMMIT &&
 	    i->ops->can_commit && i->ops->can_commit(i))
 		mode = KFB_FLUSH_COMMIT;
+	/*
+	 * What the brick's CPU has placed, a brick that was killed among them, a read does
+	 * not flush, whatever device it goes to now.
+	 */
+	if (i->has_promised && i->flush_mode == KFB_FLUSH_MESSAGE &&
+	    mode == KFB_FLUSH_READBACK && kfb_initiator_is_dirty(i))
+		mode = info->flush_modes & KFB_FLUSH_MESSAGE ? KFB_FLUSH_MESSAGE
+							     : KFB_FLUSH_NONE;
 	if (i->has_promised && mode != i->flush_mode &&
 	    !(kfb_flush_mode_has_cache(mode) &&
 	      kfb_flush_mode_has_cache(i->flush_mode))) {

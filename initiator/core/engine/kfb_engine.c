@@ -14,20 +14,34 @@ static __u16 kfb_engine_call_index(__u16 op, const struct kfb_cookie *cookie)
 	return kfb_op_is(op, KFB_OP_OPENS) ? KFB_ENGINE_AUTH : cookie->slot;
 }
 
+static _Bool kfb_engine_waits_for(const struct kfb_engine *e, __u16 op)
+{
+	__u32 left = e->n_waiting;
+	int i = -1;
+
+	while ((i = kfb_next_waiting(e, i + 1, &left)) >= 0) {
+		if (e->calls[i].op == op)
+			return 1;
+	}
+	return 0;
+}
+
 /*
- * Of what a request leaves to others: the last credit is a PING's, since UNMAPs without
- * an answer would keep the silence from being noticed; and one more than a brick asks
- * for is a FLUSH's, since what was written must become durable whatever else has no
- * answer. A slot stays its request's on the next connection, too.
+ * What a request leaves to others. The last credit is a PING's, since UNMAPs without an
+ * answer would keep the silence from being noticed. One more than a brick asks for is a
+ * FLUSH's, until there is one: what was written must become durable while requests that
+ * need something of the brick wait for it. A slot stays its request's on the next
+ * connection, too.
  */
-static __u16 kfb_engine_reserve_of(__u16 op)
+static __u16 kfb_engine_reserve_of(const struct kfb_engine *e, __u16 op)
 {
 	if (op == KFB_OP_PING || kfb_op_is(op, KFB_OP_OPENS))
 		return 0;
 	if (kfb_op_is(op, KFB_OP_URGENT))
 		return 1;
-	return op == KFB_OP_FLUSH ? KFB_CREDITS_RESERVED
-				  : KFB_CREDITS_RESERVED + 1;
+	if (op == KFB_OP_FLUSH || kfb_engine_waits_for(e, KFB_OP_FLUSH))
+		return KFB_CREDITS_RESERVED;
+	return KFB_CREDITS_RESERVED + 1;
 }
 
 /* A request gets its credit and its slot together, or neither. */
@@ -36,7 +50,7 @@ static int kfb_engine_take_slot(struct kfb_engine *e, __u16 op,
 {
 	int rc;
 
-	if (e->credits.available <= kfb_engine_reserve_of(op))
+	if (e->credits.available <= kfb_engine_reserve_of(e, op))
 		return -EAGAIN;
 	rc = kfb_credits_take(&e->credits, op);
 	if (rc)
@@ -94,6 +108,18 @@ int kfb_engine_send(struct kfb_engine *e, struct kfb_request *req, __u64 now_ms,
 	return 0;
 }
 
+static _Bool kfb_engine_resends(const struct kfb_engine *e)
+{
+	__u32 left = e->n_waiting;
+	int i = -1;
+
+	while ((i = kfb_next_waiting(e, i + 1, &left)) >= 0) {
+		if (e->calls[i].resend)
+			return 1;
+	}
+	return 0;
+}
+
 int kfb_engine_start(struct kfb_engine *e, const struct kfb_request *req,
 		     __u64 now_ms, __u32 timeout_ms, void *owner,
 		     struct kfb_message *out)
@@ -106,6 +132,9 @@ int kfb_engine_start(struct kfb_engine *e, const struct kfb_request *req,
 		return -ENOTCONN;
 	if (kfb_op_is(req->op, KFB_OP_OPENS))
 		return -EINVAL;
+	/* What is to be sent again has its credits, and goes before. */
+	if (kfb_engine_resends(e))
+		return -EAGAIN;
 	if (e->event_seen != e->event_acked)
 		kfb_request_acknowledge(&copy, e->event_seen);
 	rc = kfb_engine_send(e, &copy, now_ms, timeout_ms, owner, out);
@@ -117,6 +146,19 @@ int kfb_engine_start(struct kfb_engine *e, const struct kfb_request *req,
 		e->events_unacked = 0;
 	}
 	return 0;
+}
+
+_Bool kfb_engine_is_given_up(const struct kfb_engine *e, __u16 slot)
+{
+	return e->calls[slot].waiting && e->calls[slot].abandoned;
+}
+
+void kfb_engine_wait_again(struct kfb_engine *e, __u16 slot, __u64 until_ms,
+			   void *owner)
+{
+	e->calls[slot].abandoned = 0;
+	e->calls[slot].deadline_ms = until_ms;
+	e->calls[slot].owner = owner;
 }
 
 void kfb_engine_sent(struct kfb_engine *e, __u16 tx)

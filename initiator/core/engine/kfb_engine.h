@@ -376,14 +376,31 @@ int kfb_engine_auth(struct kfb_engine *e, __u64 now_ms, __u32 timeout_ms,
  * @out: the message to send; kfb_engine_sent() when the send has completed
  *
  * Two credits are kept for PING and UNMAP, the last one of them for PING, and another
- * one for FLUSH. PING and UNMAP acknowledge the newest EVENT when their event_seq is 0.
+ * one for FLUSH while none is under way. PING and UNMAP acknowledge the newest EVENT
+ * when their event_seq is 0.
  *
- * Return: 0; -EAGAIN: no credit, slot or buffer; -ENOTCONN: not READY; -EINVAL: not
+ * Return: 0; -EAGAIN: no credit, slot or buffer, or kfb_engine_resend() is to send others
+ * again before; -ENOTCONN: not READY; -EINVAL: not
  * encodable, or AUTH.
  */
 int kfb_engine_start(struct kfb_engine *e, const struct kfb_request *req,
 		     __u64 now_ms, __u32 timeout_ms, void *owner,
 		     struct kfb_message *out);
+
+/* Is a request in that slot whose owner waits no more, without an answer yet? */
+_Bool kfb_engine_is_given_up(const struct kfb_engine *e, __u16 slot);
+
+/**
+ * kfb_engine_wait_again - somebody waits for the answer to a request once more
+ * @e: the engine
+ * @slot: kfb_engine_is_given_up()
+ * @until_ms: as long as that
+ * @owner: comes back in the outcome
+ *
+ * Who would ask the same again needs no second slot for it.
+ */
+void kfb_engine_wait_again(struct kfb_engine *e, __u16 slot, __u64 until_ms,
+			   void *owner);
 
 /* The buffer of message @tx is free again. */
 void kfb_engine_sent(struct kfb_engine *e, __u16 tx);

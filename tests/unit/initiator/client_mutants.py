@@ -62,9 +62,11 @@ CLIENT_MUTANTS = {
         "calls", "kfb_initiator_call.c", "\t\ti->late[n].is_sent = 1;\n",
         "\t\ti->late[n].is_sent = 1;\n\t\tif (n > 7)\n\t\t\ti->n_late--;\n", REQUESTS, folder=CORE),
     "late-answer-of-an-unmap-is-none": Mutant(
-        "calls", "kfb_initiator_call.c", "if (!call && outcome->op == KFB_OP_UNMAP)",
-        "if (!call && outcome->op == KFB_OP_UNMAP && outcome->kind != KFB_OUTCOME_LATE)",
-        REQUESTS, folder=CORE),
+        "calls", "kfb_initiator_call.c", "(!call || outcome->kind == KFB_OUTCOME_LATE)",
+        "!call && outcome->kind != KFB_OUTCOME_LATE", REQUESTS, folder=CORE),
+    "late-answer-of-a-callers-unmap-is-none": Mutant(
+        "calls", "kfb_initiator_call.c", "(!call || outcome->kind == KFB_OUTCOME_LATE)",
+        "!call", REQUESTS, folder=CORE),
     "unanswered-unmap-is-sent-again": Mutant(
         "calls", "kfb_initiator_call.c", "n == i->n_late || outcome->kind == KFB_OUTCOME_TIMEOUT",
         "n == i->n_late", REQUESTS, folder=CORE),
@@ -256,8 +258,23 @@ CLIENT_MUTANTS = {
     "unmaps-take-the-last-credit": Mutant(
         "silence", "engine/kfb_engine.c", "if (kfb_op_is(op, KFB_OP_URGENT))\n\t\treturn 1;",
         "if (kfb_op_is(op, KFB_OP_URGENT))\n\t\treturn 0;", UNIT + "core-engine", folder=CORE),
+    "message-becomes-a-readback": Mutant(
+        "flushes", "kfb_initiator_flush.c", "mode == KFB_FLUSH_READBACK && kfb_initiator_is_dirty(i))",
+        "0)", INITIATOR, folder=CORE),
+    "flush-under-way-keeps-a-credit": Mutant(
+        "calls", "engine/kfb_engine.c", "op == KFB_OP_FLUSH || kfb_engine_waits_for(e, KFB_OP_FLUSH)",
+        "op == KFB_OP_FLUSH", UNIT + "core-engine", folder=CORE),
+    "new-request-overtakes-what-is-sent-again": Mutant(
+        "calls", "engine/kfb_engine.c", "\tif (kfb_engine_resends(e))\n", "\tif (0)\n",
+        UNIT + "core-engine", folder=CORE),
+    "unmap-is-sent-once-for-each-who-asks": Mutant(
+        "calls", "kfb_initiator_call.c", "\tif (slot < 0)\n\t\treturn 0;\n",
+        "\tif (slot < 0 || 1)\n\t\treturn 0;\n", REQUESTS, folder=CORE),
+    "mapping-is-given-back-twice": Mutant(
+        "calls", "kfb_initiator_call.c", "kfb_initiator_unmap_slot(i, &req.u.unmap) < 0 &&", "",
+        REQUESTS, folder=CORE),
     "flush-has-no-credit-of-its-own": Mutant(
-        "calls", "engine/kfb_engine.c", "return op == KFB_OP_FLUSH ?", "return 1 ?",
+        "calls", "engine/kfb_engine.c", "return KFB_CREDITS_RESERVED + 1;", "return KFB_CREDITS_RESERVED;",
         REQUESTS, folder=CORE),
     "ping-without-a-credit-has-a-time": Mutant(
         "silence", "engine/kfb_engine.c", "e->lease_ms && e->credits.available)",

@@ -156,6 +156,30 @@ static void a_readback_without_a_place_fails_its_flush(void **state)
 	assert_int_equal(port->error, -ENXIO);
 }
 
+/* Another device of the brick: what its CPU has placed a read does not flush. */
+static void what_was_written_by_message_is_flushed_by_message(void **state)
+{
+	struct kfb_info *info = &port->i.client.info;
+	struct kfb_dirty writes = { 0 };
+	uint32_t n;
+
+	(void)state;
+	port->i.has_promised = 1;
+	port->i.flush_mode = KFB_FLUSH_MESSAGE;
+	info->flush_mode = KFB_FLUSH_READBACK;
+	info->flush_modes = KFB_FLUSH_READBACK | KFB_FLUSH_MESSAGE;
+	assert_int_equal(kfb_initiator_choose_flush(&port->i), 0);
+	assert_int_equal(port->i.flush_mode, KFB_FLUSH_MESSAGE);
+	/* A brick that offers none has another medium. */
+	info->flush_modes = KFB_FLUSH_READBACK;
+	assert_int_equal(kfb_initiator_choose_flush(&port->i), -ESTALE);
+	assert_int_equal(port->i.flush_mode, KFB_FLUSH_MESSAGE);
+	for (n = 0; n < QUEUES; n++)
+		kfb_flush_take(&port->q[n].flush, &writes, &writes);
+	assert_int_equal(kfb_initiator_choose_flush(&port->i), 0);
+	assert_int_equal(port->i.flush_mode, KFB_FLUSH_READBACK);
+}
+
 /* ---- losses ------------------------------------------------------------------ */
 
 static void a_loss_fails_those_who_wait_and_every_flush_after(void **state)
@@ -437,6 +461,7 @@ int main(void)
 		CASE(a_medium_that_failed_is_told_to_who_asks_next),
 		CASE(what_has_no_room_is_posted_when_there_is),
 		CASE(a_readback_without_a_place_fails_its_flush),
+		CASE(what_was_written_by_message_is_flushed_by_message),
 		CASE(a_loss_fails_those_who_wait_and_every_flush_after),
 		CASE(a_write_that_waits_for_its_flush_is_sent_again),
 		CASE(what_lies_below_it_is_lost_all_the_same),

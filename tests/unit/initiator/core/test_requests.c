@@ -62,7 +62,7 @@ static uint16_t slot_of_unmap(uint64_t mapping_id)
 {
 	uint16_t slot = 0;
 
-	while (port->q[0].unmaps[slot] != mapping_id)
+	while (port->i.unmaps[slot].mapping_id != mapping_id)
 		slot++;
 	return slot;
 }
@@ -108,7 +108,7 @@ static void a_mapping_that_the_brick_keeps_is_given_back_again(void **state)
 		outcome.error = -ENOENT;
 		kfb_initiator_answered(&port->q[0], &outcome);
 		assert_int_equal(port->i.n_late, 0);
-		port->q[0].unmaps[outcome.slot] = 0;
+		port->i.unmaps[outcome.slot].mapping_id = 0;
 	}
 }
 
@@ -159,6 +159,84 @@ static void an_unmap_that_is_not_answered_is_sent_once(void **state)
 	outcome.error = 0;
 	kfb_initiator_answered(&port->q[0], &outcome);
 	assert_int_equal(port->i.n_late, 0);
+}
+
+/* Its owner does not wait any more. */
+static void give_up(uint16_t slot)
+{
+	struct kfb_call *call = &port->i.client.queues[0].engine.calls[slot];
+	struct kfb_outcome outcome = { .kind = KFB_OUTCOME_TIMEOUT,
+				       .op = KFB_OP_UNMAP,
+				       .slot = slot,
+				       .error = -ETIMEDOUT,
+				       .owner = call->owner };
+
+	call->abandoned = 1;
+	kfb_initiator_answered(&port->q[0], &outcome);
+}
+
+/* Each would have a slot, and in the end none would be left for a FLUSH. */
+static void an_unmap_that_is_asked_for_again_waits_for_the_first(void **state)
+{
+	const struct kfb_engine *e = &port->i.client.queues[0].engine;
+	struct kfb_initiator_call call = { .req.op = KFB_OP_UNMAP };
+	struct kfb_initiator_call other = { .req.op = KFB_OP_UNMAP };
+	struct kfb_outcome outcome = { .op = KFB_OP_UNMAP };
+
+	(void)state;
+	call.req.u.unmap = (struct kfb_unmap){
+		.mapping_id = 99,
+		.range = { .va = 0, .n_blocks = 2 },
+	};
+	other.req.u.unmap = call.req.u.unmap;
+	other.req.u.unmap.range.n_blocks = 1;
+	kfb_initiator_call(&port->i, &call);
+	give_up(slot_of_unmap(99));
+	assert_int_equal(call.outcome.error, -ETIMEDOUT);
+	kfb_initiator_call(&port->i, &call);
+	assert_int_equal(call.session_id, 7);
+	assert_int_equal(e->n_waiting, 1);
+	assert_false(kfb_engine_is_given_up(e, slot_of_unmap(99)));
+	/* Somebody waits for it, and that one is for something else. */
+	kfb_initiator_call(&port->i, &other);
+	assert_int_equal(e->n_waiting, 2);
+	outcome.kind = KFB_OUTCOME_REPLY;
+	outcome.slot = slot_of_unmap(99);
+	outcome.owner = e->calls[outcome.slot].owner;
+	kfb_initiator_answered(&port->q[0], &outcome);
+	assert_true(call.is_done);
+	assert_int_equal(call.outcome.error, 0);
+	assert_false(other.is_done);
+}
+
+/* Nobody waits for the mapping any more, and its UNMAP is at the brick already. */
+static void a_mapping_whose_unmap_is_late_is_not_given_back_twice(void **state)
+{
+	const struct kfb_engine *e = &port->i.client.queues[0].engine;
+	struct kfb_initiator_call call = { .req.op = KFB_OP_UNMAP };
+	struct kfb_outcome outcome = { .op = KFB_OP_UNMAP,
+				       .kind = KFB_OUTCOME_LATE,
+				       .error = -EAGAIN,
+				       .owner = &call };
+
+	(void)state;
+	call.req.u.unmap.mapping_id = 99;
+	kfb_initiator_call(&port->i, &call);
+	outcome.slot = slot_of_unmap(99);
+	give_up(outcome.slot);
+	kfb_initiator_unmap_late(&port->i, 99);
+	assert_int_equal(e->n_waiting, 1);
+	assert_int_equal(port->i.n_late, 1);
+	assert_true(port->i.late[0].is_sent);
+	/* The brick has it still: it is asked again. */
+	kfb_initiator_answered(&port->q[0], &outcome);
+	assert_int_equal(port->i.n_late, 1);
+	assert_false(port->i.late[0].is_sent);
+	/* Who asks for that now has its own end, and nobody else asks. */
+	port->i.late[0].is_sent = 1;
+	kfb_initiator_call(&port->i, &call);
+	assert_int_equal(port->i.n_late, 0);
+	assert_int_equal(e->n_waiting, 1);
 }
 
 static void fill_slots(const struct kfb_request *req)
@@ -395,6 +473,8 @@ int main(void)
 		CASE(a_mapping_that_the_brick_keeps_is_given_back_again),
 		CASE(many_mappings_that_the_brick_keeps_are_all_given_back),
 		CASE(an_unmap_that_is_not_answered_is_sent_once),
+		CASE(an_unmap_that_is_asked_for_again_waits_for_the_first),
+		CASE(a_mapping_whose_unmap_is_late_is_not_given_back_twice),
 		CASE(an_alarm_that_is_due_is_none),
 		CASE(a_further_page_that_comes_late_takes_nothing_away),
 		CASE(a_call_of_another_session_is_lost_unsent),

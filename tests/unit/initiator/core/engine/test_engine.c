@@ -439,6 +439,38 @@ static void urgent_requests_have_credits_of_their_own(void **state)
 	assert_int_equal(start(KFB_OP_PING, 0, &req), 0);
 }
 
+/* Its credit is kept until there is a FLUSH: others need not wait for a second one. */
+static void a_flush_that_is_under_way_keeps_no_credit(void **state)
+{
+	struct kfb_request flush = { 0 };
+	struct kfb_request req = { 0 };
+	int i;
+
+	get_ready();
+	assert_int_equal(start(KFB_OP_FLUSH, 0, &flush), 0);
+	for (i = 0; i < CREDITS - KFB_CREDITS_RESERVED - 1; i++)
+		assert_int_equal(start(KFB_OP_LIST, 0, &req), 0);
+	assert_int_equal(start(KFB_OP_LIST, 0, &req), -EAGAIN);
+	assert_int_equal(answer(&flush, KFB_ST_OK), 0);
+	assert_int_equal(start(KFB_OP_LIST, 0, &req), -EAGAIN);
+	assert_int_equal(start(KFB_OP_FLUSH, 0, &flush), 0);
+}
+
+/* A new request would take the credit of one that has its slot. */
+static void nothing_overtakes_what_is_sent_again(void **state)
+{
+	struct kfb_request req = { 0 };
+	struct kfb_message message;
+
+	get_ready();
+	assert_int_equal(start(KFB_OP_LIST, 0, &req), 0);
+	e.calls[req.cookie.slot].resend = 1;
+	assert_int_equal(start(KFB_OP_UNMAP, 0, &req), -EAGAIN);
+	assert_int_equal(start(KFB_OP_PING, 0, &req), -EAGAIN);
+	assert_true(kfb_engine_resend(&e, 0, TIMEOUT_MS, &message));
+	assert_int_equal(start(KFB_OP_UNMAP, 0, &req), 0);
+}
+
 /* Without a credit no PING can be sent: nobody is to wake for it. */
 static void a_ping_without_a_credit_has_no_time(void **state)
 {
@@ -745,6 +777,8 @@ int main(void)
 		CASE(more_credits_than_taken_end_the_connection),
 		CASE(garbage_ends_the_connection),
 		CASE(urgent_requests_have_credits_of_their_own),
+		CASE(a_flush_that_is_under_way_keeps_no_credit),
+		CASE(nothing_overtakes_what_is_sent_again),
 		CASE(a_ping_without_a_credit_has_no_time),
 		CASE(a_buffer_is_not_used_again_before_it_is_sent),
 		CASE(a_request_that_cannot_be_encoded_takes_nothing),

@@ -259,10 +259,22 @@ static void map_answered(struct rig *r)
 /* A MAP that nobody waits for any more has been done: give it back. */
 static void undo_map(struct rig *r)
 {
+	assert_true(r->n_undo < RIG_UNDO_MAX);
+	r->undo[r->n_undo++] = r->reply.u.map.mapping_id;
+}
+
+/* As soon as there is room, and nothing is to be sent again before. */
+static bool run_undo(struct rig *r)
+{
 	struct kfb_request req = { .op = KFB_OP_UNMAP };
 
-	req.u.unmap.mapping_id = r->reply.u.map.mapping_id;
-	assert_int_equal(rig_call(r, 0, &req, &r->reply), 0);
+	if (!r->n_undo || !kfb_client_can_call(&r->c, 0))
+		return false;
+	req.u.unmap.mapping_id = r->undo[--r->n_undo];
+	if (!rig_call(r, 0, &req, &r->reply))
+		return true;
+	r->n_undo++;
+	return false;
 }
 
 static void told(struct rig *r, uint32_t queue,
@@ -372,6 +384,7 @@ static void start_mapping(struct rig *r)
 	int i;
 
 	r->n_map_asked++;
+	r->n_undo = 0; /* they went with their session */
 	r->mapping = true;
 	r->map_next = 0;
 	r->map_waits = false;
@@ -445,7 +458,7 @@ void rig_run(struct rig *r)
 			rig_do(r, &action);
 			assert_true(n++ < ACTIONS_MAX);
 		}
-	} while (run_mapping(r));
+	} while (run_undo(r) || run_mapping(r));
 	/* Who asks for a time that has come, and does nothing then, spins. */
 	assert_true(kfb_client_next_ms(&r->c) > r->now_ms);
 }

@@ -56,6 +56,8 @@ struct rig_block {
 	uint32_t birth;
 };
 
+#define RIG_UNDO_MAX 16
+
 struct rig {
 	struct kfb_client c;
 	uint8_t tx[KFB_CLIENT_TX_BYTES(SIM_QUEUES)];
@@ -87,6 +89,8 @@ struct rig {
 	uint32_t map_next;
 	bool map_waits;
 	uint64_t map_at_ms;
+	uint64_t undo[RIG_UNDO_MAX]; /* mappings that came late */
+	uint32_t n_undo;
 
 	/* what happened */
 	struct kfb_reply reply;
