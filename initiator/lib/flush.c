@@ -132,17 +132,26 @@ size_t kfbrick_losses(struct kfbrick *k, struct kfbrick_range *ranges,
 	return lost->n;
 }
 
+/* What has arrived of a write whose end nobody knows: may some of it be lost? */
+static bool is_torn(const struct kfbrick *k, const struct kfbl_op *op)
+{
+	const struct kfb_losses *losses = &k->core.losses;
+
+	return op->state != KFBL_OP_FREE && op->kind == KFBL_OP_WRITE &&
+	       op->uncommitted && op->losses_before != losses->n &&
+	       kfb_dirty_overlaps(&losses->ranges, op->va, op->len);
+}
+
 void kfbrick_accept_losses(struct kfbrick *k)
 {
 	bool is_lost = kfb_losses_error(&k->core.losses);
 	uint32_t i;
 
-	/* What is under way may count on a write that is lost: it says so. */
+	/* What has arrived of a write is not sent again, so that it says so. */
 	for (i = 0; is_lost && i < k->queue_depth; i++) {
 		struct kfbl_op *op = &k->ops[i];
 
-		if (op->state == KFBL_OP_ACTIVE && op->durable &&
-		    op->uncommitted && !op->error)
+		if (!op->error && is_torn(k, op))
 			op->error = -EIO;
 	}
 	kfb_losses_reset(&k->core.losses);

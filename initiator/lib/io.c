@@ -347,6 +347,8 @@ void kfbl_piece_done(struct kfbrick *k, struct kfbl_queue *q,
 	}
 	if (op->kind == KFBL_OP_WRITE && !error && !ctx->commits) {
 		kfb_flush_wrote(&q->core.flush, op->va + ctx->offset, ctx->len);
+		if (!op->uncommitted)
+			op->losses_before = k->core.losses.n;
 		op->uncommitted = true;
 	}
 	/* A flush that begins now knows of the write. */

@@ -586,7 +586,9 @@ int kfbrick_post_read(struct kfbrick *k, uint64_t va, void *buf, size_t len,
  * @len: bytes, not 0; may span handles
  * @context: comes back in the completion
  *
- * A completed write has arrived at the brick; it is durable after a flush.
+ * A completed write has arrived at the brick; it is durable after a flush. One of
+ * which something was lost before its completion was delivered does not complete
+ * when kfbrick_accept_losses() was called meanwhile: it fails with -EIO.
  *
  * Context: does not block, does not allocate.
  * Return: as kfbrick_post_read(), and -EACCES (mapped read-only).
@@ -645,9 +647,10 @@ int kfbrick_post_flush(struct kfbrick *k, void *context);
  *	-EACCES (the brick refused the key); -ESTALE (the mapping did not
  *	outlive a loss: it was not posted again); -ECONNABORTED (three
  *	connections in a row died with it in flight and none of its bytes
- *	moved: it may be what kills them); for a flush or a durable write also -EOPNOTSUPP,
- *	-ETIMEDOUT, -EIO (the medium failed, see kfbrick_post_flush(), or
- *	kfbrick_losses() are not accepted)
+ *	moved: it may be what kills them); for a write also -EIO (some of it had
+ *	arrived, and was lost before kfbrick_accept_losses(): write it again); for a
+ *	flush or a durable write also -EOPNOTSUPP, -ETIMEDOUT, -EIO (the medium failed,
+ *	see kfbrick_post_flush(), or kfbrick_losses() are not accepted)
  * @len: bytes moved; 0 for a flush or after an error
  */
 struct kfbrick_completion {
@@ -753,8 +756,10 @@ size_t kfbrick_losses(struct kfbrick *k, struct kfbrick_range *ranges,
  *
  * Flushes fail with -EIO from a loss until this call. Whoever calls it answers
  * for the lost writes: writes them again, or does without. What such bytes are until
- * they are written again is not known, and may change once more. Flushes and durable
- * writes that were under way when the loss came fail with -EIO, too.
+ * they are written again is not known, and may change once more. Flushes that were
+ * under way when the loss came fail with -EIO, and so do writes of which the loss has
+ * taken a part: those whose completions were not delivered before this call are
+ * answered for by nobody else.
  *
  * Context: does not block.
  */

@@ -20,6 +20,7 @@ void kfb_losses_add(struct kfb_losses *losses, const struct kfb_dirty *ranges,
 		return;
 	kfb_dirty_merge(&losses->ranges, ranges);
 	losses->why |= why;
+	losses->n++;
 }
 
 void kfb_losses_reset(struct kfb_losses *losses)

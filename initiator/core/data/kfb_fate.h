@@ -57,10 +57,13 @@ enum kfb_fate kfb_fate_of(const struct kfb_fate_facts *facts);
  * struct kfb_losses - completed writes that may be lost
  * @ranges: where they are
  * @why: KFB_LOSS_*
+ * @n: how many times some were added, ever: who has noted it knows whether what
+ *	had completed by then may be among them
  */
 struct kfb_losses {
 	struct kfb_dirty ranges;
 	__u32 why;
+	__u64 n;
 };
 
 /**
@@ -86,7 +89,7 @@ static inline int kfb_losses_error(const struct kfb_losses *losses)
 	return losses->why ? -EIO : 0;
 }
 
-/* The owner of the data knows of the losses: they are forgotten. */
+/* The owner of the data knows of the losses: they are forgotten, but for @n. */
 void kfb_losses_reset(struct kfb_losses *losses);
 
 /**

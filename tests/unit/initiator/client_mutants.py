@@ -604,6 +604,19 @@ CLIENT_MUTANTS = {
     "unmap-that-is-refused-owes-nothing": Mutant(
         "calls", "map.c", "\t\towe_flush(k, &mapping->range, flushed);\n",
         "", UNIT + "lib-doubt", folder=LIB),
+    # What a loss has taken of writes that nobody knows the end of.
+    "write-that-was-lost-in-part-completes": Mutant(
+        "losses", "flush.c", "if (!op->error && is_torn(k, op))",
+        "if (!op->error && is_torn(k, op) && op->durable)", UNIT + "lib-doubt", folder=LIB),
+    "write-that-was-lost-uncollected-completes": Mutant(
+        "losses", "flush.c", "return op->state != KFBL_OP_FREE &&",
+        "return op->state == KFBL_OP_ACTIVE &&", UNIT + "lib-doubt", folder=LIB),
+    "write-fails-of-an-earlier-loss": Mutant(
+        "losses", "flush.c", "op->uncommitted && op->losses_before != losses->n &&",
+        "op->uncommitted &&", UNIT + "lib-doubt", folder=LIB),
+    "write-fails-of-the-loss-of-others": Mutant(
+        "losses", "flush.c", "\n\t       kfb_dirty_overlaps(&losses->ranges, op->va, op->len);",
+        "\n\t       op->len;", UNIT + "lib-doubt", folder=LIB),
     # Sessions that were given up.
     "who-waits-for-nobody-has-no-try": Mutant(
         "retaking", "session/kfb_client.c",

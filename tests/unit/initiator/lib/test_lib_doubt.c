@@ -7,6 +7,8 @@
 
 #include <errno.h>
 
+#include "internal.h"
+
 static uint8_t buffer[4096];
 static struct kfbrick_memory *memory;
 static struct kfbrick_mapping *mapping;
@@ -228,6 +230,107 @@ static void what_it_did_not_flush_is_told_once(void **state)
 	assert_int_equal(kfbrick_flush(k), 0);
 }
 
+static char data[64 << 10];
+
+static void poll_for_nothing(uint64_t until_ms)
+{
+	struct kfbrick_completion done;
+
+	assert_true(kfbl_now_ms() < until_ms);
+	assert_int_equal(kfbrick_poll(k, &done, 1, 0), 0);
+}
+
+/* The window of a new connection lets no write of so many bytes go as a whole. */
+static void write_a_part(struct kfbrick_completion *to)
+{
+	struct kfbrick_config config = lib_config();
+	uint64_t until_ms = kfbl_now_ms() + TIMEOUT_MS;
+
+	config.reconnect_ms = TIMEOUT_MS;
+	config.queue_depth = 1;
+	assert_int_equal(lib_connect(&config), 0);
+	mapping = lib_map(2);
+	memset(data, 'y', sizeof(data));
+	assert_int_equal(
+		kfbrick_memory_register(k, data, sizeof(data), &memory), 0);
+	assert_int_equal(kfbrick_post_write(k, FAKE_VA, data, sizeof(data), to),
+			 0);
+	while (!kfbrick_moved_bytes(k))
+		poll_for_nothing(until_ms);
+	assert_true(k->ops[0].posted < sizeof(data));
+}
+
+/* What is under way waits for the mappings of a new session. */
+static void lose_what_has_moved(void)
+{
+	uint64_t until_ms = kfbl_now_ms() + TIMEOUT_MS;
+
+	rules->power_epoch++;
+	rules->forget = true;
+	rules->hold_op = KFB_OP_MAP;
+	kfb_initiator_lost(&k->queues[0].core, -ECONNRESET, "for a test", "");
+	while (!kfbrick_losses(k, NULL, 0))
+		poll_for_nothing(until_ms);
+	memset(fake_brick_memory(brick), 0, FAKE_BYTES);
+}
+
+/* Whoever accepts the loss answers for what had completed, and this had not. */
+static void a_write_of_which_a_part_was_lost_does_not_complete(void **state)
+{
+	struct kfbrick_completion done = { 0 };
+
+	write_a_part(&done);
+	lose_what_has_moved();
+	kfbrick_accept_losses(k);
+	rules->hold_op = 0;
+	done = lib_collect();
+	assert_int_equal(done.error, -EIO);
+	assert_int_equal(done.len, 0);
+	assert_int_equal(kfbrick_write(k, FAKE_VA, data, sizeof(data)), 0);
+	assert_int_equal(kfbrick_flush(k), 0);
+	assert_memory_equal(fake_brick_memory(brick), data, sizeof(data));
+}
+
+/* It has come to its end, and nobody knows of that either. */
+static void a_write_that_was_lost_uncollected_does_not_complete(void **state)
+{
+	struct kfbrick_completion none;
+
+	assert_int_equal(kfbrick_post_write(k, FAKE_VA, buffer, sizeof(buffer),
+					    buffer),
+			 0);
+	/* Pings collect nothing. */
+	while (STAILQ_EMPTY(&k->done))
+		assert_int_equal(kfbrick_ping(k), 0);
+	rules->power_epoch++;
+	restart();
+	assert_int_equal(kfbrick_losses(k, NULL, 0), 1);
+	kfbrick_accept_losses(k);
+	assert_int_equal(lib_collect().error, -EIO);
+	assert_int_equal(kfbrick_poll(k, &none, 1, 0), 0);
+}
+
+/* Of what was lost before it began it is the end, and of nothing else's loss. */
+static void a_write_that_was_not_lost_completes(void **state)
+{
+	struct kfb_dirty others = { 0 };
+
+	rules->power_epoch++;
+	restart();
+	assert_int_equal(kfbrick_losses(k, NULL, 0), 1);
+	assert_int_equal(kfbrick_post_write(k, FAKE_VA, buffer, sizeof(buffer),
+					    buffer),
+			 0);
+	while (STAILQ_EMPTY(&k->done))
+		assert_int_equal(kfbrick_ping(k), 0);
+	kfb_dirty_add(&others, FAKE_VA + KFB_BLOCK_BYTES, 1);
+	kfbrick_accept_losses(k);
+	kfb_initiator_lose(&k->core, &others, KFB_LOSS_EPOCH);
+	kfbrick_accept_losses(k);
+	assert_int_equal(lib_collect().error, 0);
+	assert_int_equal(kfbrick_flush(k), 0);
+}
+
 #define CASE(name) cmocka_unit_test_setup_teardown(name, setup, lib_teardown)
 
 int main(void)
@@ -245,6 +348,9 @@ int main(void)
 		CASE(an_unmap_that_is_refused_tells_no_loss_twice),
 		CASE(an_unmap_without_an_answer_is_no_unmap),
 		CASE(what_it_did_not_flush_is_told_once),
+		CASE(a_write_of_which_a_part_was_lost_does_not_complete),
+		CASE(a_write_that_was_lost_uncollected_does_not_complete),
+		CASE(a_write_that_was_not_lost_completes),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
