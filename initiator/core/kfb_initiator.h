@@ -198,7 +198,9 @@ enum kfb_initiator_level {
  * @locate: where some bytes of one block can be read, and written if a copy of
  *	them is there; 0, or an errno: nowhere
  * @locate_any: the address of a byte that can be read on any queue; NULL, or
- *	-ENOENT: there is none
+ *	-ENOENT: there is none; -ENODATA: there is no mapping at all, and what was
+ *	written through others went with them: whoever ended them was told if that
+ *	may not be durable
  * @read_back: read @len bytes into nowhere, behind all writes that are posted;
  *	kfb_initiator_flushed() with @id when it has completed, if it has not
  *	failed; -EAGAIN: no room, kfb_initiator_pump_flushes() when there may be.

@@ -16,6 +16,9 @@
 #include "kfb_err.h"
 #include "kfb_initiator_priv.h"
 
+/* There is nothing to post. */
+#define KFB_FLUSH_IS_OVER 1
+
 /* ---- how writes become durable ------------------------------------------ */
 
 int kfb_initiator_choose_flush(struct kfb_initiator *i)
@@ -62,6 +65,7 @@ int kfb_initiator_choose_flush(struct kfb_initiator *i)
  * Where a readback reads: the last bytes written, or, when these have been
  * unmapped meanwhile (then they are durable), others that are to be flushed. A
  * queue that only takes over what another has written has no last bytes.
+ * -ENODATA: nothing is mapped, and all is durable that is not known to be lost.
  */
 static int kfb_initiator_choose_place(struct kfb_initiator *i,
 				      const struct kfb_flush_op *op,
@@ -70,6 +74,7 @@ static int kfb_initiator_choose_place(struct kfb_initiator *i,
 {
 	struct kfb_flush_range at = op->tail;
 	__u32 n;
+	int rc;
 
 	*len = (__u32)at.len;
 	if (at.len && !i->ops->locate(i, &at, place))
@@ -82,12 +87,13 @@ static int kfb_initiator_choose_place(struct kfb_initiator *i,
 		if (!i->ops->locate(i, &at, place))
 			return 0;
 	}
-	if (i->ops->locate_any && !i->ops->locate_any(i, &at.va) &&
-	    !i->ops->locate(i, &at, place))
-		return 0;
-	return -ENXIO;
+	rc = i->ops->locate_any ? i->ops->locate_any(i, &at.va) : -ENOENT;
+	if (rc == -ENODATA)
+		return rc;
+	return rc || i->ops->locate(i, &at, place) ? -ENXIO : 0;
 }
 
+/* Return: 0, KFB_FLUSH_IS_OVER, or a negative errno. */
 static int kfb_initiator_post_readback(struct kfb_initiator_queue *q,
 				       const struct kfb_flush_op *op)
 {
@@ -98,6 +104,8 @@ static int kfb_initiator_post_readback(struct kfb_initiator_queue *q,
 	int rc;
 
 	rc = kfb_initiator_choose_place(i, op, &from, &len);
+	if (rc == -ENODATA)
+		return KFB_FLUSH_IS_OVER;
 	return rc ? rc : i->ops->read_back(q, at, op->id, &from, len);
 }
 
@@ -252,7 +260,7 @@ static _Bool kfb_initiator_post_ops(struct kfb_initiator_queue *q)
 		}
 		q->flush_until_ms = 0;
 		if (rc)
-			kfb_initiator_op_done(q, id, rc);
+			kfb_initiator_op_done(q, id, rc < 0 ? rc : 0);
 		any = 1;
 	}
 	return any;

@@ -26,6 +26,16 @@ int kfbl_flush_locate(struct kfb_initiator *i, const struct kfb_flush_range *at,
 	return 0;
 }
 
+int kfbl_flush_locate_any(struct kfb_initiator *i, __u64 *va)
+{
+	const struct kfb_blockmap *map = &kfbl_of(i)->map;
+
+	if (!map->n)
+		return -ENODATA;
+	*va = map->entries[0].handle.va;
+	return 0;
+}
+
 int kfbl_flush_read_back(struct kfb_initiator_queue *core, __u32 place,
 			 __u64 id, const struct kfb_initiator_place *from,
 			 __u32 len)

@@ -484,6 +484,7 @@ int kfbl_flush_losses(struct kfbrick *k);
 /* Parts of the port. */
 int kfbl_flush_locate(struct kfb_initiator *i, const struct kfb_flush_range *at,
 		      struct kfb_initiator_place *place);
+int kfbl_flush_locate_any(struct kfb_initiator *i, __u64 *va);
 int kfbl_flush_read_back(struct kfb_initiator_queue *core, __u32 place,
 			 __u64 id, const struct kfb_initiator_place *from,
 			 __u32 len);

@@ -183,6 +183,7 @@ const struct kfb_initiator_ops kfbl_initiator_ops = {
 	.receive = post_receive,
 	.send = send_message,
 	.locate = kfbl_flush_locate,
+	.locate_any = kfbl_flush_locate_any,
 	.read_back = kfbl_flush_read_back,
 	.flush_done = kfbl_flush_done,
 	.write_copy = kfbl_retain_write_copy,

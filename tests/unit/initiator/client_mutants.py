@@ -617,6 +617,12 @@ CLIENT_MUTANTS = {
     "write-fails-of-the-loss-of-others": Mutant(
         "losses", "flush.c", "\n\t       kfb_dirty_overlaps(&losses->ranges, op->va, op->len);",
         "\n\t       op->len;", UNIT + "lib-doubt", folder=LIB),
+    # What is unmapped before it could be flushed.
+    "flush-reads-where-it-was-written-alone": Mutant(
+        "losses", "session.c", "\t.locate_any = kfbl_flush_locate_any,\n", "", UNIT + "lib-doubt", folder=LIB),
+    "flush-without-mappings-fails": Mutant(
+        "losses", "kfb_initiator_flush.c", "\tif (rc == -ENODATA)\n\t\treturn KFB_FLUSH_IS_OVER;\n", "",
+        INITIATOR, folder=CORE),
     # Sessions that were given up.
     "who-waits-for-nobody-has-no-try": Mutant(
         "retaking", "session/kfb_client.c",

@@ -180,6 +180,28 @@ static void what_was_written_by_message_is_flushed_by_message(void **state)
 	assert_int_equal(port->i.flush_mode, KFB_FLUSH_READBACK);
 }
 
+static int locate_none(struct kfb_initiator *i, __u64 *va)
+{
+	(void)i;
+	(void)va;
+	return -ENODATA;
+}
+
+static void where_nothing_is_mapped_nothing_is_to_be_flushed(void **state)
+{
+	struct kfb_initiator_ops ops = *port->i.ops;
+
+	(void)state;
+	ops.locate_any = locate_none;
+	port->i.ops = &ops;
+	port->has_no_place = true;
+	kfb_initiator_flush(&port->i, &flush);
+	assert_ptr_equal(port->done, &flush);
+	assert_int_equal(port->error, 0);
+	assert_int_equal(port->n_posted, 0);
+	assert_false(kfb_initiator_is_dirty(&port->i));
+}
+
 /* ---- losses ------------------------------------------------------------------ */
 
 static void a_loss_fails_those_who_wait_and_every_flush_after(void **state)
@@ -462,6 +484,7 @@ int main(void)
 		CASE(what_has_no_room_is_posted_when_there_is),
 		CASE(a_readback_without_a_place_fails_its_flush),
 		CASE(what_was_written_by_message_is_flushed_by_message),
+		CASE(where_nothing_is_mapped_nothing_is_to_be_flushed),
 		CASE(a_loss_fails_those_who_wait_and_every_flush_after),
 		CASE(a_write_that_waits_for_its_flush_is_sent_again),
 		CASE(what_lies_below_it_is_lost_all_the_same),

@@ -230,6 +230,51 @@ static void what_it_did_not_flush_is_told_once(void **state)
 	assert_int_equal(kfbrick_flush(k), 0);
 }
 
+/* A write to one of two mappings is lost, which nobody has accepted yet. */
+static struct kfbrick_mapping *lose_one_of_two(void)
+{
+	struct kfbrick_config config = lib_config();
+	struct kfbrick_mapping *other;
+
+	rules->flush_mode = KFB_FLUSH_READBACK;
+	config.reconnect_ms = TIMEOUT_MS;
+	assert_int_equal(lib_connect(&config), 0);
+	mapping = lib_map(1);
+	assert_int_equal(kfbrick_map(k, FAKE_VA + KFB_BLOCK_BYTES, 1,
+				     KFBRICK_MAP_RW | KFBRICK_MAP_EXCLUSIVE,
+				     &other),
+			 0);
+	assert_int_equal(kfbrick_write(k, FAKE_VA, "x", 1), 0);
+	rules->power_epoch++;
+	restart();
+	assert_int_equal(kfbrick_losses(k, NULL, 0), 1);
+	return other;
+}
+
+/* What cannot be flushed because of the loss, and is unmapped then. */
+static void unmap_in_vain(struct kfbrick_mapping *of, uint64_t va)
+{
+	assert_int_equal(kfbrick_write(k, va, "y", 1), 0);
+	assert_int_equal(kfbrick_unmap(k, of), -EIO);
+}
+
+/* A readback needs a place, and another one is as good. */
+static void a_flush_needs_no_mapping_that_has_gone(void **state)
+{
+	unmap_in_vain(lose_one_of_two(), FAKE_VA + KFB_BLOCK_BYTES);
+	kfbrick_accept_losses(k);
+	assert_int_equal(kfbrick_flush(k), 0);
+	assert_int_equal(kfbrick_unmap(k, mapping), 0);
+}
+
+static void a_flush_needs_no_mapping_at_all(void **state)
+{
+	unmap_in_vain(lose_one_of_two(), FAKE_VA + KFB_BLOCK_BYTES);
+	unmap_in_vain(mapping, FAKE_VA);
+	kfbrick_accept_losses(k);
+	assert_int_equal(kfbrick_flush(k), 0);
+}
+
 static char data[64 << 10];
 
 static void poll_for_nothing(uint64_t until_ms)
@@ -348,6 +393,8 @@ int main(void)
 		CASE(an_unmap_that_is_refused_tells_no_loss_twice),
 		CASE(an_unmap_without_an_answer_is_no_unmap),
 		CASE(what_it_did_not_flush_is_told_once),
+		CASE(a_flush_needs_no_mapping_that_has_gone),
+		CASE(a_flush_needs_no_mapping_at_all),
 		CASE(a_write_of_which_a_part_was_lost_does_not_complete),
 		CASE(a_write_that_was_lost_uncollected_does_not_complete),
 		CASE(a_write_that_was_not_lost_completes),
