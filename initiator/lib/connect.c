@@ -80,6 +80,24 @@ static int bad_config(const char *why)
 			 why);
 }
 
+static int newer_config(void)
+{
+	return kfbl_fail(NULL, -E2BIG,
+			 "configuration of a connection: it has settings that "
+			 "this libkfbrick, %u.%u.%u, does not know; use a "
+			 "newer one",
+			 KFBRICK_VERSION_MAJOR, KFBRICK_VERSION_MINOR,
+			 KFBRICK_VERSION_PATCH);
+}
+
+/* What is set where a later version may have settings. */
+static bool has_reserved(const struct kfbrick_config *config)
+{
+	static const uint8_t none[sizeof(config->reserved)];
+
+	return memcmp(config->reserved, none, sizeof(none)) != 0;
+}
+
 static int check_config(const struct kfbrick_config *config)
 {
 	if (!config->brick)
@@ -297,13 +315,9 @@ int kfbrick_connect(const struct kfbrick_config *config, struct kfbrick **out)
 	*out = NULL;
 	if (!config || config->size < offsetof(struct kfbrick_config, client))
 		return bad_config("size must be sizeof(struct kfbrick_config)");
-	if (kfbl_take_sized(&whole, sizeof(whole), config, config->size))
-		return kfbl_fail(NULL, -E2BIG,
-				 "configuration of a connection: it has "
-				 "settings that this libkfbrick, %u.%u.%u, "
-				 "does not know; use a newer one",
-				 KFBRICK_VERSION_MAJOR, KFBRICK_VERSION_MINOR,
-				 KFBRICK_VERSION_PATCH);
+	if (kfbl_take_sized(&whole, sizeof(whole), config, config->size) ||
+	    has_reserved(&whole))
+		return newer_config();
 	rc = check_config(&whole);
 	if (rc)
 		return rc;

@@ -124,7 +124,7 @@ int kfbrick_key_read(const char *path, uint8_t key[KFBRICK_KEY_BYTES]);
  * @allow_untrusted_tcp: let tcp leave this host by any interface; else only by one
  *	of WireGuard, to which its connections are then bound: nothing that tcp
  *	carries is encrypted
- * @reserved: false
+ * @reserved: false: a later version may have settings there
  */
 struct kfbrick_config {
 	size_t size;

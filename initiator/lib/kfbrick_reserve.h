@@ -108,7 +108,8 @@ struct kfbrick_reservation {
  * Context: control call; blocks up to the timeout.
  * Return: 0, -EBADE (this client has not that key, the reservation is another's, or
  * nobody has the key that is to be preempted), -EINVAL (what does not go together, a
- * release of another type, or no size), -EACCES (outside the grants, or a client
+ * release of another type, or no size), -E2BIG (@want asks for what this library does
+ * not know), -EACCES (outside the grants, or a client
  * without a name), -EEXIST (blocks of a range that begins elsewhere), -EDQUOT (too
  * many registrants or ranges), -EOPNOTSUPP (the brick is older, or keeps no
  * reservations), -EIO (the brick cannot write it down for sure: look, and ask again).

@@ -34,23 +34,30 @@ static bool is_sound(const struct kfbrick_reserve *want)
 int kfbrick_reserve(struct kfbrick *k, const struct kfbrick_reserve *want)
 {
 	struct kfb_request req = { .op = KFB_OP_RESERVE };
+	struct kfbrick_reserve known; /* the caller's, of whatever version */
 
-	if (want->size < sizeof(*want))
+	if (want->size < sizeof(known))
 		return kfbl_fail(k, -EINVAL,
 				 "reserve: size must be "
 				 "sizeof(struct kfbrick_reserve)");
-	if (!is_sound(want))
+	if (kfbl_take_sized(&known, sizeof(known), want, want->size))
+		return kfbl_fail(k, -E2BIG,
+				 "reserve: it asks for what this libkfbrick, "
+				 "%u.%u.%u, does not know; use a newer one",
+				 KFBRICK_VERSION_MAJOR, KFBRICK_VERSION_MINOR,
+				 KFBRICK_VERSION_PATCH);
+	if (!is_sound(&known))
 		return kfbl_fail(k, -EINVAL,
 				 "reserve: action, type, keys and flags do not "
 				 "go together");
 	req.u.reserve = (struct kfb_reserve){
-		.range = { want->va, want->n_blocks },
-		.key = want->key,
-		.new_key = want->new_key,
-		.action = (__u8)want->action,
-		.type = (__u8)want->type,
+		.range = { known.va, known.n_blocks },
+		.key = known.key,
+		.new_key = known.new_key,
+		.action = (__u8)known.action,
+		.type = (__u8)known.type,
 		/* There is no other one. */
-		.flags = want->flags ? KFB_RESERVE_IGNORE_KEY : 0,
+		.flags = known.flags ? KFB_RESERVE_IGNORE_KEY : 0,
 	};
 	return kfbl_request(k, &req, "reserve");
 }

@@ -617,6 +617,12 @@ CLIENT_MUTANTS = {
     "write-fails-of-the-loss-of-others": Mutant(
         "losses", "flush.c", "\n\t       kfb_dirty_overlaps(&losses->ranges, op->va, op->len);",
         "\n\t       op->len;", UNIT + "lib-doubt", folder=LIB),
+    # What programs of later versions ask for.
+    "reserved-settings-are-ignored": Mutant(
+        "versions", "connect.c", "||\n\t    has_reserved(&whole))", ")", UNIT + "lib-abi", folder=LIB),
+    "later-reservation-is-made-without": Mutant(
+        "versions", "reserve.c", "if (kfbl_take_sized(&known, sizeof(known), want, want->size))",
+        "if (kfbl_take_sized(&known, sizeof(known), want, sizeof(known)))", UNIT + "lib-abi", folder=LIB),
     # What is unmapped before it could be flushed.
     "flush-reads-where-it-was-written-alone": Mutant(
         "losses", "session.c", "\t.locate_any = kfbl_flush_locate_any,\n", "", UNIT + "lib-doubt", folder=LIB),

@@ -94,6 +94,11 @@ struct later_event {
 	uint64_t unknown;
 };
 
+struct later_reserve {
+	struct kfbrick_reserve known;
+	uint64_t unknown;
+};
+
 static void an_older_programs_configuration_is_taken(void **state)
 {
 	struct {
@@ -131,6 +136,39 @@ a_newer_programs_configuration_is_taken_if_it_asks_for_nothing_new(void **state)
 	later.unknown = 1;
 	assert_int_equal(lib_connect(&later.known), -E2BIG);
 	lib_says("use a newer one");
+}
+
+/* It may stand where this version has nothing yet. */
+static void a_newer_programs_switch_is_refused(void **state)
+{
+	for (size_t i = 0; i < sizeof(lib_config().reserved); i++) {
+		struct kfbrick_config config = lib_config();
+
+		config.reserved[i] = true;
+		assert_int_equal(lib_connect(&config), -E2BIG);
+		assert_null(k);
+		assert_non_null(strstr(kfbrick_error(NULL), "use a newer one"));
+	}
+}
+
+static void
+a_newer_programs_reservation_is_made_if_it_asks_for_nothing_new(void **state)
+{
+	struct later_reserve later = {
+		.known = { .size = sizeof(later),
+			   .va = FAKE_VA,
+			   .n_blocks = 1,
+			   .new_key = 5,
+			   .action = KFBRICK_RESERVE_REGISTER },
+	};
+
+	assert_int_equal(kfbrick_reserve(k, &later.known), 0);
+	later.unknown = 1;
+	assert_int_equal(kfbrick_reserve(k, &later.known), -E2BIG);
+	lib_says("use a newer one");
+	assert_int_equal(fake_brick_seen(brick, KFB_OP_RESERVE), 1);
+	later.known.size = sizeof(later.known) - 1;
+	assert_int_equal(kfbrick_reserve(k, &later.known), -EINVAL);
 }
 
 static void info_fills_what_the_program_has_room_for(void **state)
@@ -242,6 +280,9 @@ int main(void)
 		UNCONNECTED(a_configuration_without_a_brick_is_none),
 		UNCONNECTED(
 			a_newer_programs_configuration_is_taken_if_it_asks_for_nothing_new),
+		UNCONNECTED(a_newer_programs_switch_is_refused),
+		CONNECTED(
+			a_newer_programs_reservation_is_made_if_it_asks_for_nothing_new),
 		CONNECTED(info_fills_what_the_program_has_room_for),
 		CONNECTED(an_event_fills_what_the_program_has_room_for),
 		UNCONNECTED(the_library_has_the_headers_version),
