@@ -118,6 +118,7 @@ struct kfbl_op {
 	bool died; /* one of them is being counted */
 	bool durable; /* WRITE: it is done when it is */
 	bool uncommitted; /* WRITE: some of it needs a flush for that */
+	bool waits_for_room; /* WRITE: some of it does, for its copy */
 	uint64_t losses_before; /* WRITE: known when some was first @uncommitted */
 	int error;
 	struct kfb_initiator_flush flush; /* FLUSH */

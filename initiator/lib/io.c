@@ -422,6 +422,7 @@ void kfbl_post(struct kfbrick *k, struct kfbl_op *op, enum kfbl_op_kind kind,
 	op->losses = 0;
 	op->died = false;
 	op->uncommitted = false;
+	op->waits_for_room = false;
 	op->error = 0;
 	/* All that were there have been told: nobody would tell this one. */
 	if (k->core.is_over) {

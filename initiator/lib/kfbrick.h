@@ -120,7 +120,8 @@ int kfbrick_key_read(const char *path, uint8_t key[KFBRICK_KEY_BYTES]);
  *	brick loses its power, or a connection proves nothing, they are written
  *	again before anything else, and nothing is lost. 0: no copies; else at
  *	least KFBRICK_RETAIN_MIN_BYTES, at most 4 GiB. Needs @reconnect_ms. Writes
- *	that find no room wait for a flush, which begins by itself
+ *	that find no room wait for a flush, which begins by itself; one of them fails
+ *	when that does
  * @allow_untrusted_tcp: let tcp leave this host by any interface; else only by one
  *	of WireGuard, to which its connections are then bound: nothing that tcp
  *	carries is encrypted
@@ -648,9 +649,11 @@ int kfbrick_post_flush(struct kfbrick *k, void *context);
  *	outlive a loss: it was not posted again); -ECONNABORTED (three
  *	connections in a row died with it in flight and none of its bytes
  *	moved: it may be what kills them); for a write also -EIO (some of it had
- *	arrived, and was lost before kfbrick_accept_losses(): write it again); for a
- *	flush or a durable write also -EOPNOTSUPP, -ETIMEDOUT, -EIO (the medium failed,
- *	see kfbrick_post_flush(), or kfbrick_losses() are not accepted)
+ *	arrived, and was lost before kfbrick_accept_losses(): write it again), and with
+ *	retain_bytes any error of a flush: it found no room, and the flush for which it
+ *	waited has failed; for a flush or a durable write also -EOPNOTSUPP,
+ *	-ETIMEDOUT, -EIO (the medium failed, see kfbrick_post_flush(), or
+ *	kfbrick_losses() are not accepted)
  * @len: bytes moved; 0 for a flush or after an error
  */
 struct kfbrick_completion {

@@ -59,9 +59,27 @@ static uint8_t *bytes_at(const struct kfbrick *k, uint32_t page)
 	return k->retain.bytes + ((size_t)page << KFB_RETAIN_PAGE_SHIFT);
 }
 
+/*
+ * There is room when a flush is over. Which failed before the write began to wait is
+ * nothing to it; the one that it waits for is: else it would wait for ever where a
+ * brick makes nothing durable. One write has to say so, and the next waits anew.
+ */
+static int wait_for_room(struct kfbrick *k, struct kfbl_op *op)
+{
+	int error = op->waits_for_room ? k->core.retain.error : 0;
+
+	op->waits_for_room = true;
+	k->core.retain.error = 0;
+	kfb_initiator_retain_pump(&k->core);
+	/* A flush may have failed at once. */
+	if (!error)
+		error = k->core.retain.error;
+	return error ? error : -EAGAIN;
+}
+
 int kfbl_retain_piece(struct kfbrick *k, struct kfbl_ctx *ctx)
 {
-	const struct kfbl_op *op = ctx->op;
+	struct kfbl_op *op = ctx->op;
 	__u64 copy;
 	__u32 page;
 
@@ -74,12 +92,11 @@ int kfbl_retain_piece(struct kfbrick *k, struct kfbl_ctx *ctx)
 	case -EBUSY:
 		return -EAGAIN;
 	case -EAGAIN:
-		kfb_initiator_retain_pump(&k->core);
-		/* The brick cannot make anything durable: say so. */
-		return k->core.retain.error ? k->core.retain.error : -EAGAIN;
+		return wait_for_room(k, op);
 	default:
 		return -EINVAL;
 	}
+	op->waits_for_room = false;
 	ctx->copy = copy;
 	memcpy(bytes_at(k, page), op->buf + ctx->offset, ctx->len);
 	return 0;

@@ -368,8 +368,7 @@ CLIENT_MUTANTS = {
         UNIT + "lib-resume", folder=LIB),
     "write-waits-for-a-flush-that-fails": Mutant(
         "replay", "retain.c",
-        "return k->core.retain.error ? k->core.retain.error : -EAGAIN;",
-        "return -EAGAIN;", KEPT, folder=LIB),
+        "op->waits_for_room ? k->core.retain.error : 0;", "0;", KEPT, folder=LIB),
     "search-goes-to-sleep": Mutant(
         "replay", "progress.c", "\tled_on |= k->has_changed;\n", "", KEPT, folder=LIB),
     "copies-go-without-a-lease": Mutant(
@@ -617,6 +616,13 @@ CLIENT_MUTANTS = {
     "write-fails-of-the-loss-of-others": Mutant(
         "losses", "flush.c", "\n\t       kfb_dirty_overlaps(&losses->ranges, op->va, op->len);",
         "\n\t       op->len;", UNIT + "lib-doubt", folder=LIB),
+    # What waits for room for its copy.
+    "write-fails-of-an-earlier-flush": Mutant(
+        "retention", "retain.c", "op->waits_for_room ? k->core.retain.error : 0;",
+        "k->core.retain.error;", KEPT, folder=LIB),
+    "all-writes-fail-of-one-flush": Mutant(
+        "retention", "retain.c", "\top->waits_for_room = true;\n\tk->core.retain.error = 0;\n",
+        "\top->waits_for_room = true;\n", KEPT, folder=LIB),
     # What programs of later versions ask for.
     "reserved-settings-are-ignored": Mutant(
         "versions", "connect.c", "||\n\t    has_reserved(&whole))", ")", UNIT + "lib-abi", folder=LIB),

@@ -174,6 +174,73 @@ static void a_write_without_room_fails_with_the_flush(void **state)
 	assert_int_equal(kfbrick_flush(k), 0);
 }
 
+/* A write that there is no room for, however much becomes free at one time. */
+static void post_more(void)
+{
+	static uint8_t more[2 * KFBRICK_RETAIN_MIN_BYTES];
+	uint64_t n_waits = k->core.retain.n_waits;
+	uint64_t until_ms = kfbl_now_ms() + TIMEOUT_MS;
+	struct kfbrick_completion done;
+	struct kfbrick_memory *memory;
+
+	if (!k->n_memories)
+		assert_int_equal(kfbrick_memory_register(k, more, sizeof(more),
+							 &memory),
+				 0);
+	assert_int_equal(
+		kfbrick_post_write(k, FAKE_VA, more, sizeof(more), more), 0);
+	while (k->core.retain.n_waits == n_waits) {
+		assert_true(kfbl_now_ms() < until_ms);
+		assert_int_equal(kfbrick_poll(k, &done, 1, 1), 0);
+	}
+}
+
+/* Until a flush that nobody has asked for has had no answer. */
+static void leave_a_flush_unanswered(void)
+{
+	struct kfbrick_config config = lib_config();
+	uint64_t until_ms = kfbl_now_ms() + TIMEOUT_MS;
+	uint64_t va = FAKE_VA;
+
+	config.reconnect_ms = TIMEOUT_MS;
+	config.timeout_ms = LATE_MS;
+	config.retain_bytes = KFBRICK_RETAIN_MIN_BYTES;
+	assert_int_equal(lib_connect(&config), 0);
+	lib_map(FAKE_BLOCKS);
+	rules->hold_op = KFB_OP_FLUSH;
+	for (; !k->core.retain.is_flushing; va += BYTES)
+		assert_int_equal(kfbrick_write(k, va, data, BYTES), 0);
+	while (k->core.retain.is_flushing) {
+		assert_true(kfbl_now_ms() < until_ms);
+		assert_int_equal(kfbrick_ping(k), 0);
+	}
+	assert_int_equal(k->core.retain.error, -ETIMEDOUT);
+}
+
+/* That nobody waited for, and the next one is answered. */
+static void a_write_without_room_waits_for_a_flush_of_its_own(void **state)
+{
+	(void)state;
+	leave_a_flush_unanswered();
+	post_more();
+	rules->hold_op = 0;
+	assert_int_equal(lib_collect().error, 0);
+	assert_int_equal(kfbrick_flush(k), 0);
+}
+
+/* The one that it waits for has no answer, either; what comes behind it waits anew. */
+static void a_write_fails_with_the_flush_that_it_waits_for(void **state)
+{
+	(void)state;
+	leave_a_flush_unanswered();
+	post_more();
+	assert_int_equal(lib_collect().error, -ETIMEDOUT);
+	post_more();
+	rules->hold_op = 0;
+	assert_int_equal(lib_collect().error, 0);
+	assert_int_equal(kfbrick_flush(k), 0);
+}
+
 /* To find what no newer copy has takes more steps than one run has. */
 static void a_search_that_takes_long_waits_for_nothing(void **state)
 {
@@ -232,11 +299,7 @@ static void a_mapping_that_dies_takes_its_copies_with_it(void **state)
 /* A loss that was accepted fails no write that has to wait for room. */
 static void after_an_accepted_loss_writes_wait_for_room(void **state)
 {
-	static uint8_t more[2 * KFBRICK_RETAIN_MIN_BYTES];
 	struct kfb_dirty all = { .all = 1 };
-	struct kfbrick_completion done;
-	struct kfbrick_memory *memory;
-	uint64_t until_ms;
 
 	(void)state;
 	assert_int_equal(kfbrick_write(k, FAKE_VA, data, BYTES), 0);
@@ -245,15 +308,7 @@ static void after_an_accepted_loss_writes_wait_for_room(void **state)
 	kfbrick_accept_losses(k);
 	/* There is no room while no flush is over. */
 	rules->hold_op = KFB_OP_FLUSH;
-	assert_int_equal(
-		kfbrick_memory_register(k, more, sizeof(more), &memory), 0);
-	assert_int_equal(
-		kfbrick_post_write(k, FAKE_VA, more, sizeof(more), more), 0);
-	until_ms = kfbl_now_ms() + TIMEOUT_MS;
-	while (!k->core.retain.n_waits) {
-		assert_true(kfbl_now_ms() < until_ms);
-		assert_int_equal(kfbrick_poll(k, &done, 1, 1), 0);
-	}
+	post_more();
 	rules->hold_op = 0;
 	assert_int_equal(lib_collect().error, 0);
 	assert_int_equal(kfbrick_flush(k), 0);
@@ -332,6 +387,8 @@ int main(void)
 		CASE(more_than_there_is_room_for_is_flushed_meanwhile),
 		CASE(a_flush_in_the_background_that_fails_is_told),
 		CASE(a_write_without_room_fails_with_the_flush),
+		CASE(a_write_without_room_waits_for_a_flush_of_its_own),
+		CASE(a_write_fails_with_the_flush_that_it_waits_for),
 		CASE(a_search_that_takes_long_waits_for_nothing),
 		CASE(an_unmapped_range_is_never_written_again),
 		CASE(a_mapping_that_dies_takes_its_copies_with_it),
