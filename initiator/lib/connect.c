@@ -200,17 +200,18 @@ static int register_control(struct kfbrick *k)
 				 "LimitMEMLOCK (ulimit -l) large enough?",
 				 k->control_bytes, k->url.text, strerror(-rc));
 	k->fabric.control_desc = fi_mr_desc(k->fabric.control_mr);
-	if (!k->retain.want_bytes)
+	if (!k->retain.n_pages)
 		return 0;
 	rc = kfbl_fabric_register(&k->fabric, k->retain.bytes,
-				  (size_t)k->retain.want_bytes,
+				  kfbl_retain_bytes(&k->retain),
 				  &k->fabric.retain_mr);
 	if (rc)
 		return kfbl_fail(
 			k, rc,
-			"cannot register %" PRIu64 " bytes of copies for %s: "
-			"%s; is LimitMEMLOCK (ulimit -l) large enough?",
-			k->retain.want_bytes, k->url.text, strerror(-rc));
+			"cannot register %zu bytes of copies for %s: %s; is "
+			"LimitMEMLOCK (ulimit -l) large enough?",
+			kfbl_retain_bytes(&k->retain), k->url.text,
+			strerror(-rc));
 	return 0;
 }
 

@@ -183,6 +183,12 @@ struct kfbl_retain {
 	struct kfbl_ctx ctx[KFB_INITIATOR_REPLAYS];
 };
 
+/* Of the memory for copies: whole pages. */
+static inline size_t kfbl_retain_bytes(const struct kfbl_retain *t)
+{
+	return (size_t)t->n_pages << KFB_RETAIN_PAGE_SHIFT;
+}
+
 struct kfbl_queue {
 	struct kfb_initiator_queue core;
 	struct kfbl_link link;

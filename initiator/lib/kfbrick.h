@@ -119,9 +119,9 @@ int kfbrick_key_read(const char *path, uint8_t key[KFBRICK_KEY_BYTES]);
  * @retain_bytes: room for copies of writes that were not flushed yet: when the
  *	brick loses its power, or a connection proves nothing, they are written
  *	again before anything else, and nothing is lost. 0: no copies; else at
- *	least KFBRICK_RETAIN_MIN_BYTES, at most 4 GiB. Needs @reconnect_ms. Writes
- *	that find no room wait for a flush, which begins by itself; one of them fails
- *	when that does
+ *	least KFBRICK_RETAIN_MIN_BYTES, at most 4 GiB, of which no part of 4096
+ *	bytes is used. Needs @reconnect_ms. Writes that find no room wait for a
+ *	flush, which begins by itself; one of them fails when that does
  * @allow_untrusted_tcp: let tcp leave this host by any interface; else only by one
  *	of WireGuard, to which its connections are then bound: nothing that tcp
  *	carries is encrypted

@@ -28,7 +28,7 @@ int kfbl_retain_init(struct kfbrick *k)
 		t->n_copies *= 2;
 	t->copies = calloc(t->n_copies, sizeof(*t->copies));
 	t->newest = calloc(t->n_copies, sizeof(*t->newest));
-	t->bytes = malloc((size_t)t->n_pages << KFB_RETAIN_PAGE_SHIFT);
+	t->bytes = malloc(kfbl_retain_bytes(t));
 	return t->copies && t->newest && t->bytes ? 0 : -ENOMEM;
 }
 
@@ -48,8 +48,7 @@ void kfbl_retain_open(struct kfbrick *k)
 	    !kfb_flush_mode_has_cache(k->core.flush_mode))
 		return;
 	kfb_initiator_retain_open(&k->core, t->copies, t->newest, t->n_copies,
-				  (uint32_t)(t->want_bytes >>
-					     KFB_RETAIN_PAGE_SHIFT));
+				  t->n_pages);
 	/* Copies make room by flushes: a medium without is another one. */
 	k->core.has_promised = true;
 }

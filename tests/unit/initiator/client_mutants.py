@@ -616,6 +616,9 @@ CLIENT_MUTANTS = {
     "write-fails-of-the-loss-of-others": Mutant(
         "losses", "flush.c", "\n\t       kfb_dirty_overlaps(&losses->ranges, op->va, op->len);",
         "\n\t       op->len;", UNIT + "lib-doubt", folder=LIB),
+    "memory-behind-the-copies-is-registered": Mutant(
+        "retention", "connect.c", "\t\t\t\t  kfbl_retain_bytes(&k->retain),\n",
+        "\t\t\t\t  (size_t)k->retain.want_bytes,\n", KEPT, folder=LIB),
     # What waits for room for its copy.
     "write-fails-of-an-earlier-flush": Mutant(
         "retention", "retain.c", "op->waits_for_room ? k->core.retain.error : 0;",

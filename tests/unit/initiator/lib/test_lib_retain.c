@@ -19,6 +19,43 @@
 static uint8_t data[BYTES];
 static struct kfbrick_mapping *mapping;
 
+/* As over verbs: local memory is registered. */
+static bool is_mr_local;
+static struct {
+	void *addr;
+	size_t len;
+	uint64_t n;
+} registered; /* the last one, and how many */
+
+int __real_kfbl_fabric_open(struct kfbl_fabric *f, const struct kfbl_url *url,
+			    const char *address, uint32_t queue_depth,
+			    const char **what);
+int __wrap_kfbl_fabric_open(struct kfbl_fabric *f, const struct kfbl_url *url,
+			    const char *address, uint32_t queue_depth,
+			    const char **what);
+int __wrap_kfbl_fabric_register(struct kfbl_fabric *f, void *addr, size_t len,
+				struct fid_mr **mr);
+
+int __wrap_kfbl_fabric_open(struct kfbl_fabric *f, const struct kfbl_url *url,
+			    const char *address, uint32_t queue_depth,
+			    const char **what)
+{
+	int rc = __real_kfbl_fabric_open(f, url, address, queue_depth, what);
+
+	f->mr_local |= is_mr_local;
+	return rc;
+}
+
+int __wrap_kfbl_fabric_register(struct kfbl_fabric *f, void *addr, size_t len,
+				struct fid_mr **mr)
+{
+	registered.addr = addr;
+	registered.len = len;
+	/* Here the caller has to see to it that keys differ. */
+	return fi_mr_reg(f->domain, addr, len, FI_SEND | FI_RECV, 0,
+			 registered.n++, 0, mr, NULL);
+}
+
 static void connect_with(uint64_t retain_bytes)
 {
 	struct kfbrick_config config = lib_config();
@@ -336,6 +373,19 @@ static void room_that_helps_nobody_is_refused(void **state)
 	assert_int_equal(lib_connect(&config), -EINVAL);
 }
 
+/* Not more of it, either, where that is no whole page. */
+static void what_copies_have_is_registered(void **state)
+{
+	(void)state;
+	is_mr_local = true;
+	connect_with(KFBRICK_RETAIN_MIN_BYTES + 4095);
+	is_mr_local = false;
+	assert_ptr_equal(registered.addr, k->retain.bytes);
+	assert_int_equal(registered.len, KFBRICK_RETAIN_MIN_BYTES);
+	assert_int_equal(k->retain.n_pages,
+			 KFBRICK_RETAIN_MIN_BYTES >> KFB_RETAIN_PAGE_SHIFT);
+}
+
 /*
  * libfabric's verbs calls nearly all failures EIO; enum ibv_wc_status tells those of
  * the network from what the brick's NIC refuses.
@@ -395,6 +445,7 @@ int main(void)
 		CASE(after_an_accepted_loss_writes_wait_for_room),
 		CASE(without_copies_the_loss_is_told),
 		CASE(room_that_helps_nobody_is_refused),
+		CASE(what_copies_have_is_registered),
 		cmocka_unit_test(verbs_tells_the_network_from_the_operation),
 	};
 
