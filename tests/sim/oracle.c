@@ -137,7 +137,9 @@ void sim_register_flushed(struct sim_register *r, uint64_t mark)
 void sim_register_lost(struct sim_register *r)
 {
 	r->is_in_doubt = true;
-	r->doubted = r->serial;
+	/* What is under way, and completes all the same, is there. */
+	r->doubted =
+		r->serial - (newest(r)->state == SIM_WRITE_PENDING ? 1 : 0);
 }
 
 void sim_register_power(struct sim_register *r)

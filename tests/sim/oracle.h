@@ -14,7 +14,8 @@
  *    completed. One that had failed, and was read, may be gone with the power, or with
  *    a medium that fails: no flush covers it;
  *  - when the client has been told of a loss, until it has written anew: any
- *    write from the newest that a flush has covered, each word for itself.
+ *    write from the newest that a flush has covered, each word for itself. A write
+ *    that was under way and completes afterwards is written anew.
  */
 #ifndef TESTS_SIM_ORACLE_H
 #define TESTS_SIM_ORACLE_H
@@ -50,7 +51,7 @@ struct sim_written {
  * @n: writes in @writes, oldest first; the first is the newest that a flush has
  *	covered, or that is known to be there
  * @is_in_doubt: the client has been told of a loss
- * @doubted: what was written up to this serial number, then
+ * @doubted: what had come to its end by then, up to this serial number
  * @is_unsure: a write that had failed is there, as was read: no flush covers it, and
  *	nobody is told when it is lost
  */

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-/* The oracle of histories: what it must let pass, and what it must not. */
+/* The oracles: what they must let pass, and what they must not. */
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -220,6 +220,48 @@ static void nor_has_that_overwritten_what_was_there(void **state)
 	passes();
 }
 
+/* ---- registers ------------------------------------------------------------ */
+
+static struct sim_register reg;
+static uint64_t words[2][2]; /* of the first write, and of the second */
+
+/* The second one is under way when the client is told of a loss. */
+static int begin_register(void **state)
+{
+	begin(state);
+	sim_register_init(&reg, 1, 0, 2);
+	sim_register_write(&reg, 1, words[0]);
+	sim_register_written(&reg, true);
+	sim_register_write(&reg, 1, words[1]);
+	sim_register_lost(&reg);
+	return 0;
+}
+
+static void what_was_under_way_and_completes_is_all_there(void **state)
+{
+	sim_register_written(&reg, true);
+	words[1][0] = words[0][0];
+	sim_register_read(&reg, 1, words[1]);
+	fails();
+}
+
+static void what_was_under_way_and_fails_may_be_there_in_part(void **state)
+{
+	sim_register_written(&reg, false);
+	words[1][0] = 0;
+	sim_register_read(&reg, 1, words[1]);
+	passes();
+}
+
+/* Whoever is told of it once more knows of what has completed meanwhile. */
+static void what_has_completed_by_then_may_be_lost(void **state)
+{
+	sim_register_written(&reg, true);
+	sim_register_lost(&reg);
+	sim_register_read(&reg, 1, words[0]);
+	passes();
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -250,6 +292,14 @@ int main(void)
 			begin),
 		cmocka_unit_test_setup(nor_has_that_overwritten_what_was_there,
 				       begin),
+		cmocka_unit_test_setup(
+			what_was_under_way_and_completes_is_all_there,
+			begin_register),
+		cmocka_unit_test_setup(
+			what_was_under_way_and_fails_may_be_there_in_part,
+			begin_register),
+		cmocka_unit_test_setup(what_has_completed_by_then_may_be_lost,
+				       begin_register),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

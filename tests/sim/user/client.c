@@ -176,24 +176,14 @@ static void post_flush(struct sim_client *c)
 		sim_client_posted(c, p, SIM_POSTED_FLUSH, NULL);
 }
 
-/* One that is posted as well may be told instead. */
-static bool is_another_told(const struct sim_client *c,
-			    const struct sim_posted *but)
-{
-	for (uint32_t i = 0; i < SIM_POSTED_MAX; i++)
-		if (&c->posted[i] != but &&
-		    c->posted[i].kind == SIM_POSTED_FLUSH)
-			return true;
-	return false;
-}
-
 static void flush_done(struct sim_client *c, const struct sim_posted *p,
 		       int error)
 {
 	bool is_told;
 
 	sim_trace(c->name, "flush: %s", error ? strerror(-error) : "ok");
-	if (!error && p->was_untold && c->is_untold && !is_another_told(c, p))
+	if (!error && p->was_untold && c->is_untold &&
+	    !sim_client_flushes_besides(c, p))
 		sim_violated("%s: a flush has failed, and nobody is told",
 			     c->name);
 	if (!error) {
@@ -254,6 +244,13 @@ static void done(struct sim_client *c, struct sim_posted *p, int error)
 	unpost(c, p);
 }
 
+static bool is_flush(const struct kfbrick_completion *completion)
+{
+	const struct sim_posted *p = completion->context;
+
+	return p->kind == SIM_POSTED_FLUSH;
+}
+
 /* Return: false: the connection is lost for good. */
 static bool collect(struct sim_client *c, int timeout_ms)
 {
@@ -264,8 +261,11 @@ static bool collect(struct sim_client *c, int timeout_ms)
 	n = kfbrick_poll(c->k, completions, BATCH, timeout_ms);
 	said(c, "poll", n);
 	sim_client_hear_losses(c);
-	for (int i = 0; i < n; i++)
-		done(c, completions[i].context, completions[i].error);
+	/* What else has completed it knows before it accepts a loss. */
+	for (int i = 0; i < 2 * n; i++)
+		if (is_flush(&completions[i % n]) == (i >= n))
+			done(c, completions[i % n].context,
+			     completions[i % n].error);
 	return n >= 0;
 }
 

@@ -195,6 +195,9 @@ uint32_t sim_client_state(const struct sim_client *client);
 bool sim_client_hear_losses(struct sim_client *c);
 void sim_client_lose_all(struct sim_client *c);
 void sim_client_accept_losses(struct sim_client *c);
+/* Has it posted another flush than this one? */
+bool sim_client_flushes_besides(const struct sim_client *c,
+				const struct sim_posted *but);
 
 /* The mapping is none any more: of lost blocks, or of what is not granted. */
 bool sim_client_is_refused(int error);

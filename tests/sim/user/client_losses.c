@@ -41,6 +41,17 @@ bool sim_client_hear_losses(struct sim_client *c)
 	return n;
 }
 
+/* One that is posted as well may be told instead. */
+bool sim_client_flushes_besides(const struct sim_client *c,
+				const struct sim_posted *but)
+{
+	for (uint32_t i = 0; i < SIM_POSTED_MAX; i++)
+		if (&c->posted[i] != but &&
+		    c->posted[i].kind == SIM_POSTED_FLUSH)
+			return true;
+	return false;
+}
+
 /* What a flush had failed to do may be among these: it may be told, and need not. */
 void sim_client_accept_losses(struct sim_client *c)
 {
