@@ -463,6 +463,25 @@ bool kfbl_io_uses_memory(const struct kfbrick *k, const uint8_t *addr,
 	return false;
 }
 
+/* The mapping that did not outlive a loss, where a range is mapped up to it. */
+static const struct kfbrick_mapping *dead_mapping(struct kfbrick *k,
+						  uint64_t va, size_t len)
+{
+	const struct kfbrick_mapping *mapping;
+	uint64_t last = va + (len - 1);
+	uint64_t end;
+
+	do {
+		mapping = kfbl_mapping_find(k, va);
+		if (!mapping || mapping->error)
+			return mapping;
+		end = mapping->range.va +
+		      ((mapping->range.n_blocks << KFB_BLOCK_SHIFT) - 1);
+		va = end + 1;
+	} while (last > end);
+	return NULL;
+}
+
 int kfbl_io_check(struct kfbrick *k, uint64_t va, size_t len, bool write)
 {
 	const struct kfbrick_mapping *mapping;
@@ -472,8 +491,8 @@ int kfbl_io_check(struct kfbrick *k, uint64_t va, size_t len, bool write)
 	if (rc == -ENXIO &&
 	    kfb_client_state(&k->core.client) != KFB_CLIENT_LIVE)
 		rc = kfbl_mapping_covers(k, va, len, write);
-	mapping = rc == -ENXIO ? kfbl_mapping_find(k, va) : NULL;
-	if (mapping && mapping->error)
+	mapping = rc == -ENXIO ? dead_mapping(k, va, len) : NULL;
+	if (mapping)
 		return kfbl_fail(k, mapping->error,
 				 KFBL_BYTES
 				 " at %s: the mapping did not outlive "

@@ -191,6 +191,40 @@ static void a_refused_mapping_is_not_said_to_be_anothers(void **state)
 	assert_int_equal(kfbrick_write(k, FAKE_VA, "y", 1), -EACCES);
 }
 
+/* Where it begins behind one that lives, too. */
+static void what_reaches_into_a_dead_mapping_is_stale(void **state)
+{
+	static char data[8];
+	struct kfbrick_mapping *behind;
+	struct kfbrick_memory *memory;
+	uint64_t va = FAKE_VA + KFB_BLOCK_BYTES - 4;
+
+	connect_and_map();
+	assert_int_equal(kfbrick_map(k, FAKE_VA + 2 * KFB_BLOCK_BYTES, 1,
+				     KFBRICK_MAP_RW | KFBRICK_MAP_EXCLUSIVE,
+				     &behind),
+			 0);
+	assert_int_equal(
+		kfbrick_memory_register(k, data, sizeof(data), &memory), 0);
+	/* The newest mapping is made again first. */
+	rules->refuse_status = KFB_ST_NOT_FOUND;
+	rules->refuse_max = 1;
+	rules->refuse_op = KFB_OP_MAP;
+	rules->forget = true;
+	rules->drop_once = KFB_OP_PING;
+	assert_int_equal(kfbrick_ping(k), 0);
+	assert_int_equal(behind->error, -ESTALE);
+	assert_int_equal(kfbrick_read(k, va, data, sizeof(data)), 0);
+	va += KFB_BLOCK_BYTES;
+	assert_int_equal(kfbrick_read(k, va, data, sizeof(data)), -ESTALE);
+	lib_says("changed hands");
+	assert_int_equal(kfbrick_post_write(k, va, data, sizeof(data), NULL),
+			 -ESTALE);
+	/* Behind it nothing is mapped. */
+	assert_int_equal(kfbrick_unmap(k, behind), -ESTALE);
+	assert_int_equal(kfbrick_read(k, va, data, sizeof(data)), -ENXIO);
+}
+
 /* Whatever it died of: it is gone when it is unmapped, and can be mapped anew. */
 static void a_mapping_that_died_can_be_unmapped(void **state)
 {
@@ -397,6 +431,7 @@ int main(void)
 		UNCONNECTED(
 			a_mapping_waits_for_a_brick_that_is_short_of_memory),
 		UNCONNECTED(a_refused_mapping_is_not_said_to_be_anothers),
+		UNCONNECTED(what_reaches_into_a_dead_mapping_is_stale),
 		UNCONNECTED(a_mapping_that_died_can_be_unmapped),
 		UNCONNECTED(every_operation_ends_once_with_the_connection),
 	};
