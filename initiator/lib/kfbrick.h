@@ -363,7 +363,9 @@ int kfbrick_ping(struct kfbrick *k);
  * 0 of that case is wrong only when another client has allocated the same
  * range meanwhile.
  *
- * Context: control call; blocks up to the timeout.
+ * Context: control call; blocks up to the timeout. With reconnect_ms, LIST is asked
+ * before, and after each loss: a page for each 16 extents of the range, each of which
+ * blocks up to the timeout, too.
  * Return: 0, -EINVAL (misaligned, no blocks, too many, past 2^64), -EACCES (not
  * granted), -EEXIST (some allocated already), -ENOSPC (the brick is full, or this
  * client's quota is: kfbrick_error() says which).
@@ -382,7 +384,7 @@ int kfbrick_alloc(struct kfbrick *k, uint64_t va, uint64_t n_blocks);
  * brick that has ended the session, and lives, may be freeing them yet: what LIST
  * shows is sure of those that kfbrick_map() has mapped since.
  *
- * Context: control call; blocks up to the timeout.
+ * Context: as kfbrick_alloc().
  * Return: 0, -EINVAL, -EACCES, -ENOENT (some not allocated), -EBUSY (mapped).
  */
 int kfbrick_free(struct kfbrick *k, uint64_t va, uint64_t n_blocks);
@@ -481,9 +483,10 @@ uint64_t kfbrick_mapping_id(const struct kfbrick_mapping *mapping);
 /**
  * kfbrick_mapping_handles - the handles of a mapping
  * @mapping: the mapping
- * @handles: sorted by address; the mapping's
+ * @handles: sorted by address; the mapping's, until the next call on its
+ *	connection, which may make the mapping again
  *
- * Context: any.
+ * Context: as every call on its connection; does not block.
  * Return: how many.
  */
 size_t kfbrick_mapping_handles(const struct kfbrick_mapping *mapping,
@@ -699,7 +702,9 @@ uint32_t kfbrick_lease_ms(const struct kfbrick *k);
  * Context: blocks up to the timeout, then ends the connection: nothing else
  * takes a posted operation back. When that comes back it goes on.
  * Return: 0, -ENXIO, -ESTALE, -EINVAL as kfbrick_post_read(); -EACCES,
- * -ESTALE, -EIO, -ECONNRESET as in struct kfbrick_completion; -ENOTCONN.
+ * -ESTALE, -EIO, -ECONNABORTED, -ECONNRESET as in struct kfbrick_completion;
+ * -ENOTCONN; or, when the lease must be renewed first, an error of kfbrick_ping(),
+ * -ETIMEDOUT among them.
  */
 int kfbrick_read(struct kfbrick *k, uint64_t va, void *buf, size_t len);
 
@@ -711,7 +716,8 @@ int kfbrick_read(struct kfbrick *k, uint64_t va, void *buf, size_t len);
  * @len: bytes, not 0; may span handles
  *
  * Context: as kfbrick_read().
- * Return: as kfbrick_read(), and -EACCES when mapped read-only.
+ * Return: as kfbrick_read(), -EACCES when mapped read-only, and with retain_bytes
+ * an error of a flush, as in struct kfbrick_completion.
  */
 int kfbrick_write(struct kfbrick *k, uint64_t va, const void *buf, size_t len);
 

@@ -16,7 +16,7 @@ struct kfbrick;
 
 /**
  * enum kfbrick_path - what keeps others from what a connection carries
- * @KFBRICK_PATH_UNKNOWN: there is no connection
+ * @KFBRICK_PATH_UNKNOWN: no connection was begun, or the newest one found no way
  * @KFBRICK_PATH_LOOPBACK: the connection does not leave this host
  * @KFBRICK_PATH_WIREGUARD: a WireGuard interface, to which the connection is bound
  * @KFBRICK_PATH_RDMA: devices of a fabric, which is to be a private one
@@ -38,7 +38,7 @@ enum kfbrick_path {
  * @interface: the interface's name; "" where that says nothing
  *
  * Context: does not wait for the brick.
- * Return: enum kfbrick_path, of the newest connection.
+ * Return: enum kfbrick_path, of the newest connection, also when that is lost.
  */
 enum kfbrick_path kfbrick_get_path(const struct kfbrick *k,
 				   char interface[KFBRICK_INTERFACE_BYTES]);
