@@ -24,6 +24,12 @@ unsigned int brick_medium_label(const struct brick_facts *facts)
 	return facts->medium->label;
 }
 
+bool brick_medium_is_never_flushed(const struct brick_facts *facts)
+{
+	return facts->granularity == BRICK_GRANULARITY_BYTE &&
+	       facts->domain != BRICK_DOMAIN_CACHES;
+}
+
 static void set_mode(struct brick_durability *out, uint32_t mode, uint32_t why)
 {
 	out->mode = mode;
@@ -43,8 +49,9 @@ static void promise_pmem(const struct brick_facts *facts,
 	    facts->domain == BRICK_DOMAIN_CACHES &&
 	    placing != BRICK_PLACED_BY_CPU) {
 		set_mode(out, KFB_FLUSH_READBACK, KFB_WHY_EADR);
-	} else if (facts->domain == BRICK_DOMAIN_UNKNOWN &&
-		   facts->persistence != BRICK_PERSISTENCE_BATTERY) {
+	} else if (brick_medium_is_never_flushed(facts) ||
+		   (facts->domain == BRICK_DOMAIN_UNKNOWN &&
+		    facts->persistence != BRICK_PERSISTENCE_BATTERY)) {
 		set_mode(out, KFB_FLUSH_MESSAGE, KFB_WHY_UNPROVEN);
 		out->is_unsafe = true;
 	} else if (placing != BRICK_PLACED_BY_DEVICE) {

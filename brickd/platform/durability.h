@@ -71,6 +71,18 @@ void brick_durability_of(const struct brick_facts *facts,
 bool brick_medium_is_volatile(const struct brick_facts *facts);
 
 /**
+ * brick_medium_is_never_flushed - does nobody write back what the CPU caches?
+ * @facts: of medium and platform
+ *
+ * libpmem2 calls the caches of the whole machine persistent, and flushes nothing
+ * then. It asks all regions of persistent memory, of which the medium may be none:
+ * memory that a battery keeps, or a file system on something that has no region.
+ *
+ * Return: true where the medium's own region does not say that they are.
+ */
+bool brick_medium_is_never_flushed(const struct brick_facts *facts);
+
+/**
  * brick_medium_label - what to call the medium
  * @facts: of medium and platform
  *

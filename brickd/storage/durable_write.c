@@ -6,6 +6,7 @@
 
 #include "brickd/media/media.h"
 #include "brickd/net/fabric.h"
+#include "brickd/platform/durability.h"
 #include "brickd/storage/storage.h"
 #include "kfabric/user/stcp.h"
 
@@ -31,7 +32,8 @@ bool brick_durable_write_enable(struct brick_storage *storage,
 
 	if (!fabric->address->scheme->is_strict ||
 	    storage->flush_mode == KFB_FLUSH_NONE ||
-	    storage->media->granularity == BRICK_GRANULARITY_PAGE)
+	    storage->media->granularity == BRICK_GRANULARITY_PAGE ||
+	    brick_medium_is_never_flushed(&storage->facts))
 		return false;
 	return !fi_open_ops(&domain->fid, STCP_DOMAIN_OPS, 0, (void **)&ops,
 			    NULL) &&

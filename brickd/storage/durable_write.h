@@ -23,7 +23,8 @@ struct brick_storage;
  * @domain: of the session
  *
  * Only where that takes cache lines or nothing at all: a disk would hold up
- * everybody whose bytes the same thread receives.
+ * everybody whose bytes the same thread receives. And not where the caches are in
+ * doubt, and nobody flushes them: what it promises is not so.
  *
  * Return: true when they may.
  */

@@ -104,14 +104,16 @@ static void log_medium(const struct brick_storage *storage)
 		[BRICK_GRANULARITY_PAGE] = "fdatasync",
 	};
 	const struct brick_platform *p = &storage->platform;
+	const char *how = means[storage->facts.granularity];
 
+	if (storage->flush_mode == KFB_FLUSH_NONE)
+		how = "nothing";
+	else if (brick_medium_is_never_flushed(&storage->facts))
+		how = "SFENCE alone";
 	brick_log(LOG_INFO, NULL, "%s is %s%s%s, flushed by %s",
 		  storage->media->path,
 		  kfb_medium_text(brick_medium_label(&storage->facts)),
-		  *p->region ? " in " : "", p->region,
-		  storage->flush_mode == KFB_FLUSH_NONE
-			  ? "nothing"
-			  : means[storage->facts.granularity]);
+		  *p->region ? " in " : "", p->region, how);
 }
 
 /* What the administrator may believe and must not. */
@@ -126,6 +128,13 @@ static void log_doubts(const struct brick_storage *storage)
 			  "UNSAFE: persistence = assume-readback: clients are "
 			  "told that reading back makes writes durable, "
 			  "whether it does or not; for tests only");
+	if (brick_medium_is_never_flushed(f) && !brick_medium_is_volatile(f))
+		brick_log(LOG_WARNING, NULL,
+			  "UNSAFE: %s: libpmem2 flushes no CPU cache, because "
+			  "the machine's regions say that its caches survive "
+			  "a loss of power; of this memory nobody says so: "
+			  "keep the store in one of these regions",
+			  path);
 	if (f->backing == BRICK_BACKING_MEMORY && is_auto)
 		brick_log(LOG_WARNING, NULL,
 			  "%s is memory that the platform does not call "

@@ -36,6 +36,8 @@ EVENT = "tests/unit/brickd/test-brickd-event"
 GAUGES = "tests/unit/brickd/test-brickd-gauges"
 HOLDINGS = "tests/unit/brickd/test-brickd-holdings"
 MAPPING = "tests/unit/brickd/test-brickd-mapping"
+DURABILITY = "tests/unit/brickd/test-brickd-durability"
+COMMITS = "tests/unit/brickd/test-brickd-durable_write"
 LOCKS = "tests/unit/brickd/test-brickd-range_locks"
 PIECES = PLAIN + "loop_pieces:Pieces"
 
@@ -574,4 +576,12 @@ BRICKD_MUTANTS = {
     "who-does-not-wait-has-no-step": Mutant(
         "tiering", "tier.c", "(wait_ms ? wait_ms : 1)", "wait_ms", RESERVE,
         folder="brickd/tier"),
+    # Caches that libpmem2 does not flush.
+    "caches-of-other-regions-are-believed": Mutant(
+        "durability", "durability.c", "brick_medium_is_never_flushed(facts) ||\n\t\t   ", "",
+        DURABILITY, folder="brickd/platform"),
+    "a-write-commits-what-nobody-flushes": Mutant(
+        "durability", "durable_write.c",
+        " ||\n\t    brick_medium_is_never_flushed(&storage->facts))", ")", COMMITS,
+        folder="brickd/storage"),
 }

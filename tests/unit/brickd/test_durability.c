@@ -101,11 +101,18 @@ static void one_witness_of_eadr_is_not_enough(void **state)
 {
 	struct brick_facts f = eadr;
 
+	/* libpmem2 flushes nothing then, whatever asks for it. */
 	f.domain = BRICK_DOMAIN_MEMORY;
+	f.ddio = BRICK_DDIO_OFF;
 	expect(&f, BRICK_PLACED_BY_DEVICE, KFB_FLUSH_MESSAGE, KFB_FLUSH_MESSAGE,
-	       KFB_WHY_ADR_DDIO, false);
+	       KFB_WHY_UNPROVEN, true);
+	expect(&f, BRICK_PLACED_BY_CPU, KFB_FLUSH_MESSAGE, KFB_FLUSH_MESSAGE,
+	       KFB_WHY_UNPROVEN, true);
+	assert_true(brick_medium_is_never_flushed(&f));
+	assert_false(brick_medium_is_never_flushed(&eadr));
 	f = adr;
 	f.domain = BRICK_DOMAIN_CACHES;
+	assert_false(brick_medium_is_never_flushed(&f));
 	expect(&f, BRICK_PLACED_BY_DEVICE, KFB_FLUSH_MESSAGE, KFB_FLUSH_MESSAGE,
 	       KFB_WHY_ADR_DDIO, false);
 }
@@ -134,6 +141,11 @@ static void a_battery_vouches_for_memory_not_for_caches(void **state)
 	f.ddio = BRICK_DDIO_OFF;
 	expect(&f, BRICK_PLACED_BY_DEVICE, BOTH, KFB_FLUSH_READBACK,
 	       KFB_WHY_ADR_NODDIO, false);
+	/* Other memory's eADR has libpmem2 flush nothing, here neither. */
+	f.granularity = BRICK_GRANULARITY_BYTE;
+	expect(&f, BRICK_PLACED_BY_DEVICE, KFB_FLUSH_MESSAGE, KFB_FLUSH_MESSAGE,
+	       KFB_WHY_UNPROVEN, true);
+	assert_int_equal(brick_medium_label(&f), KFB_MEDIUM_BATTERY);
 }
 
 static void memory_without_a_word_is_volatile(void **state)
