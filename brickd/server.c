@@ -392,7 +392,7 @@ static void begin_grace(struct brick_server *server)
 	server->ops.grace_until_ms = brick_now_ms() + lease_ms;
 	brick_log(LOG_INFO, NULL,
 		  "the last stop was not clean: for %llu ms blocks are mapped "
-		  "for writing for their last writers only",
+		  "for writing and freed for their last writers only",
 		  (unsigned long long)lease_ms);
 }
 

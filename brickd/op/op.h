@@ -17,6 +17,7 @@
 #include <stdint.h>
 #include <sys/queue.h>
 
+#include "brickd/base/clock.h"
 #include "brickd/base/flow.h"
 #include "brickd/base/work.h"
 #include "brickd/config/config.h"
@@ -188,6 +189,12 @@ static inline struct brick_ops *
 brick_ops_of(const struct brick_session *session)
 {
 	return session->all->requests;
+}
+
+/* Are blocks kept for whoever wrote to them last, so that it finds them as they were? */
+static inline bool brick_ops_keep_blocks(const struct brick_ops *ops)
+{
+	return ops->grace_until_ms && brick_now_ms() < ops->grace_until_ms;
 }
 
 /* It is this request that the loop is busy with. */

@@ -34,6 +34,9 @@ static void alloc_committed(struct brick_op *op)
 		 */
 		error = -ENOSPC;
 	}
+	/* That it is kept for another one ends by itself. */
+	if (error == -EBUSY)
+		error = -EAGAIN;
 	brick_failure_look(ops->storage);
 	brick_quarantine_settle(ops->sessions, c->quarantine, !error);
 	if (!error && op->req.op == KFB_OP_FREE) {
@@ -69,6 +72,7 @@ static void alloc_locked(struct brick_op *op)
 	c->owner = op->session->client->owner;
 	c->has_quota = op->session->client->has_quota;
 	c->quota_blocks = op->session->client->quota_blocks;
+	c->is_kept = freeing && brick_ops_keep_blocks(ops);
 	if (freeing)
 		rc = brick_mappings_conflict(&ops->sessions->mappings,
 					     op->range_lock.span, false);

@@ -14,7 +14,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "brickd/base/clock.h"
 #include "brickd/base/util.h"
 #include "brickd/op/handlers.h"
 #include "brickd/op/op.h"
@@ -109,9 +108,7 @@ static int find_runs(struct brick_op *op)
 		rc = add_handle(op, &run);
 		if (rc || !write || run.owner == op->session->client->owner)
 			continue;
-		/* Are blocks kept for whoever wrote to them last? */
-		if (run.owner && ops->grace_until_ms &&
-		    brick_now_ms() < ops->grace_until_ms)
+		if (run.owner && brick_ops_keep_blocks(ops))
 			return -EAGAIN;
 		rc = add_change(op, &run);
 	}

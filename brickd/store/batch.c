@@ -215,6 +215,25 @@ static int collect_runs(struct brick_store *s, struct brick_batch *b,
 	return ret ? ret : add_run(b, &run);
 }
 
+/* Is any block of a run kept for somebody else than who wants to free it? */
+static bool is_kept(struct brick_store *s, struct brick_batch *b,
+		    const struct brick_batch_run *run)
+{
+	struct brick_payload p;
+	uint64_t i;
+
+	for (i = 0; i < run->slots.n; i++) {
+		uint64_t slot = run->slots.slot + i;
+
+		if ((brick_record_get_payload(s->m, &s->sb, 0, slot, &p) ||
+		     brick_record_get_payload(s->m, &s->sb, 1, slot, &p)) &&
+		    p.owner && p.owner != run->op->owner)
+			return true;
+		brick_store_give_way(s, &b->n_steps);
+	}
+	return false;
+}
+
 static int plan_existing(struct brick_store *s, struct brick_batch *b,
 			 struct brick_store_op *op)
 {
@@ -222,6 +241,9 @@ static int plan_existing(struct brick_store *s, struct brick_batch *b,
 	int ret;
 
 	ret = collect_runs(s, b, op);
+	for (r = first; !ret && op->is_kept && r < b->n_runs; r++)
+		if (is_kept(s, b, &b->runs[r]))
+			ret = -EBUSY;
 	for (r = first; !ret && op->kind == BRICK_STORE_FREE &&
 			op->quarantine && r < b->n_runs;
 	     r++) {

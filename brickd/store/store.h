@@ -238,18 +238,22 @@ enum brick_store_op_kind {
 /**
  * struct brick_store_op - one change, all or nothing
  * @kind: what
- * @owner: ALLOC, BIRTH: hash of the client whose the blocks are from then on
+ * @owner: ALLOC, BIRTH: hash of the client whose the blocks are from then on; FREE: of
+ *	the one that asks
  * @has_quota: ALLOC: refused when @owner would have more than @quota_blocks
  * @quota_blocks: with @has_quota
  * @va: first address, aligned, checked by the caller
  * @n_blocks: blocks
  * @quarantine: FREE: do not clean or re-grant the slots before
  *	brick_store_release() (the fabric cannot fence, or a mapping was cut)
+ * @is_kept: FREE: refused for blocks that somebody else than @owner has allocated or
+ *	mapped for writing last
  * @move: MOVE: the copy, made; n_blocks is 1
  * @n_kept: clean slots that are kept for it, the store's
  * @n_kept_slow: in the slow tier
- * @error: result: 0, -EEXIST, -ENOENT, -ENOSPC, -EDQUOT, -EIO, -ENOMEM, or
- *	-EINVAL (misaligned, no blocks, beyond the last address)
+ * @error: result: 0, -EEXIST, -ENOENT, -ENOSPC, -EDQUOT, -EIO, -ENOMEM,
+ *	-EBUSY (@is_kept), or -EINVAL (misaligned, no blocks, beyond the last
+ *	address)
  * @next: caller's list
  */
 struct brick_store_op {
@@ -260,6 +264,7 @@ struct brick_store_op {
 	uint64_t va;
 	uint64_t n_blocks;
 	uint64_t quarantine;
+	bool is_kept;
 	struct brick_move *move;
 	uint64_t n_kept;
 	uint64_t n_kept_slow;

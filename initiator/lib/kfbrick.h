@@ -385,7 +385,8 @@ int kfbrick_alloc(struct kfbrick *k, uint64_t va, uint64_t n_blocks);
  * shows is sure of those that kfbrick_map() has mapped since.
  *
  * Context: as kfbrick_alloc().
- * Return: 0, -EINVAL, -EACCES, -ENOENT (some not allocated), -EBUSY (mapped).
+ * Return: 0, -EINVAL, -EACCES, -ENOENT (some not allocated), -EBUSY (mapped),
+ * -EAGAIN (not now: for one, after a crash they are kept for their last writer).
  */
 int kfbrick_free(struct kfbrick *k, uint64_t va, uint64_t n_blocks);
 

@@ -584,4 +584,10 @@ BRICKD_MUTANTS = {
         "durability", "durable_write.c",
         " ||\n\t    brick_medium_is_never_flushed(&storage->facts))", ")", COMMITS,
         folder="brickd/storage"),
+    # For a lease after a crash.
+    "what-is-kept-is-freed": Mutant(
+        "fences", "op_alloc.c", "c->is_kept = freeing && brick_ops_keep_blocks(ops);",
+        "c->is_kept = false;",
+        PLAIN + "comeback:ComeBack.test_nobody_frees_a_block_before_its_writer_can_be_back",
+        folder=OP),
 }

@@ -243,7 +243,8 @@ class ComeBack(lab.FuncTest):
         self.assertTrue(self.has(va, 2))
 
     def test_what_list_cannot_tell_is_said_to_be_unknown(self):
-        self.begin(settings="lease-ms = 600000")
+        # Without leases others need not wait for whose the blocks are.
+        self.begin(settings="lease-ms = 0")
         va = 16 * lab.BLOCK
         result, said = self.restart_unanswered("downward", ("alloc", va, 2),
                                                lambda: self.has(va, 2), ("free", f"{va:#x}+1"))
@@ -284,6 +285,23 @@ class ComeBack(lab.FuncTest):
         self.assertEqual(self.sessions(), before)
         for pair in stuck:
             self.forwarder.drop(pair)
+
+    def test_nobody_frees_a_block_before_its_writer_can_be_back(self):
+        self.begin(settings="lease-ms = 600000")
+        self.does("write", VA, 4096, 1)
+        self.does("flush")
+        self.forwarder.open = False
+        self.forwarder.cut()
+        self.b.kill()
+        self.b.start()
+        self.refused(self.b.ctl("free", f"{VA}+1", client="b"), 1, "try again later")
+        # What it has not mapped is as much its own.
+        self.refused(self.b.ctl("free", f"{VA}+8", client="b"), 1, "try again later")
+        self.assertEqual(self.b.allocated(client="b"), [(0, 8)])
+        self.ok(self.b.ctl("free", f"{4 * lab.BLOCK:#x}+4"))
+        self.forwarder.open = True
+        self.assertEqual(self.does("read", VA), "1")
+        self.refused(self.b.ctl("free", f"{VA}+1", client="b"), 1, "mapped")
 
     def test_a_write_is_not_repeated_in_a_block_that_changed_hands(self):
         # Without leases nobody waits for the last holder after a start.

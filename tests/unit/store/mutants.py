@@ -412,6 +412,11 @@ MUTANTS = {
     "damaged-copy-hides-the-owner": Mutant(
         "owners", "batch.c",
         " ||\n\t\t    brick_record_get_payload(s->m, &s->sb, 1, slot, &p))", ")", "owners"),
+    "freed-though-kept-for-another": Mutant(
+        "owners", "batch.c", "p.owner && p.owner != run->op->owner)", "0)", "owners"),
+    "nobodys-block-is-kept": Mutant(
+        "owners", "batch.c", "p.owner && p.owner != run->op->owner)",
+        "p.owner != run->op->owner)", "owners"),
     "quota-one-too-many": Mutant(
         "owners", "supply.c", "op->n_blocks > op->quota_blocks - has",
         "op->n_blocks > op->quota_blocks + 1 - has", "owners"),

@@ -125,6 +125,33 @@ static void a_freed_block_is_nobodys(void **state)
 	assert_owned_for_good(fx, 0, 0);
 }
 
+static void a_block_that_is_kept_is_freed_by_its_owner_only(void **state)
+{
+	struct brick_store_op op = { .kind = BRICK_STORE_FREE,
+				     .owner = B,
+				     .is_kept = true,
+				     .n_blocks = 3 };
+	struct fixture *fx = *state;
+
+	assert_int_equal(carry_out(fx, alloc_of(A, 0, 4)), 0);
+	assert_int_equal(fixture_birth(fx, 0, 2, B), 0);
+	/* One is of another, and all or nothing is freed. */
+	assert_int_equal(carry_out(fx, op), -EBUSY);
+	assert_owned_for_good(fx, 2, 2);
+	op.n_blocks = 2;
+	assert_int_equal(carry_out(fx, op), 0);
+	op.va = 2 * BLOCK;
+	assert_int_equal(carry_out(fx, op), -EBUSY);
+	op.is_kept = false;
+	assert_int_equal(carry_out(fx, op), 0);
+	assert_owned_for_good(fx, 0, 0);
+	/* What is nobody's is kept for nobody. */
+	assert_int_equal(fixture_alloc(fx, 0, 2), 0);
+	op.is_kept = true;
+	op.va = 0;
+	assert_int_equal(carry_out(fx, op), 0);
+}
+
 /* As every store has it that an older brickd has written. */
 static void a_block_of_nobody_counts_for_nobody(void **state)
 {
@@ -353,6 +380,7 @@ int main(void)
 		OWNERS_TEST(a_block_is_of_who_allocated_it),
 		OWNERS_TEST(a_block_is_of_who_mapped_it_for_writing_since),
 		OWNERS_TEST(a_freed_block_is_nobodys),
+		OWNERS_TEST(a_block_that_is_kept_is_freed_by_its_owner_only),
 		OWNERS_TEST(a_block_of_nobody_counts_for_nobody),
 		OWNERS_TEST(a_quarantined_slot_counts_for_nobody),
 		OWNERS_TEST(a_damaged_copy_hides_no_owner),
