@@ -280,6 +280,10 @@ static enum kfb_status decide_action(struct brick_op *op)
 		status = brick_reservations_change(all,
 						   op->session->client->name,
 						   want, &op->reserve.then);
+	/* The disk may be longer than the range that was asked for. */
+	if (!status && !brick_grants_allow(&op->session->client->grants,
+					   op->reserve.then->span, true))
+		status = KFB_ST_DENIED;
 	if (!status &&
 	    brick_reservations_text(all, op->reserve.then, has_new_keys(op),
 				    &op->reserve.text))

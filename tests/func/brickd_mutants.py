@@ -174,6 +174,10 @@ BRICKD_MUTANTS = {
         "\tops->is_reserving = false;\n\tend_access(op, now);\n",
         RESERVING + "test_one_that_is_forgotten_when_another_one_is_written_changes_nothing",
         folder=OP),
+    "reserves-what-is-not-granted-behind-its-range": Mutant(
+        "reservations", "op_reserve.c",
+        "!brick_grants_allow(&op->session->client->grants,\n\t\t\t\t\t   op->reserve.then->span, true)",
+        "0", RESERVED + "test_a_grant_of_its_first_block_is_none_of_the_disk", folder=OP),
     "mark-of-a-reservation-that-is-forgotten-is-lost": Mutant(
         "reservations", "op_reserve.c",
         "\ts->reserve_marks &= ~op->reserve.mark;\n\tops->reserve_marks &= ~op->reserve.mark;\n",

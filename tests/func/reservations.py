@@ -384,6 +384,24 @@ class Reservations(KeptOut):
             self.refused(self.b.ctl("reserve", "show", disk, client="b"), REFUSED,
                          "another address")
 
+    def test_a_grant_of_its_first_block_is_none_of_the_disk(self):
+        self.serve()
+        self.b.clients["d"] = ["0x0+1 rw"]
+        self.restart()
+        # Where nobody has said that the disk is longer.
+        self.ok(self.b.ctl("reserve", "register", "0x0+1", "--new-key", "13", client="d"))
+        self.ok(self.b.ctl("reserve", "register", "0x0+1", "--key", "13", "--new-key", "0",
+                           client="d"))
+        self.register("a")
+        self.reserve("reserve", "a", "--type", "write-exclusive-reg-only")
+        writer = self.later("map", "0x0+2", "--rw", "--shared", "--hold", "600", by="a")
+        self.assertIn(b"mapping ", writer.stdout.readline())
+        self.refused(self.b.ctl("reserve", "register", "0x0+1", "--new-key", "13", client="d"),
+                     REFUSED, "grants")
+        self.assertEqual(self.b.json("reserve", "show", DISK, client="b")["registrants"],
+                         [{"client": "a", "key": "0xa", "holder": True}])
+        self.assertIsNone(writer.poll())
+
     def test_a_brick_without_a_file_says_so(self):
         self.serve()
         self.assertEqual(self.b.stop(), 0)
