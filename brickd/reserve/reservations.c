@@ -62,6 +62,28 @@ bool brick_reservations_allow(const struct brick_reservations *all,
 	return true;
 }
 
+/* A key on a disk that it shares is not what keeps others from having disks. */
+static uint32_t count_alone(const struct brick_reservations *all,
+			    const char *name)
+{
+	uint32_t n = 0;
+
+	for (uint32_t i = 0; i < all->n; i++) {
+		const struct brick_keys *keys = &all->list[i]->keys;
+
+		n += keys->n == 1 && !brick_keys_find(keys, name);
+	}
+	return n;
+}
+
+/* One more disk, of a client that is the first to register there. */
+static bool is_one_too_many(const struct brick_reservations *all,
+			    const char *name)
+{
+	return all->n == BRICK_RESERVATIONS_MAX ||
+	       count_alone(all, name) >= BRICK_RESERVATIONS_SHARE;
+}
+
 enum kfb_status brick_reservations_change(const struct brick_reservations *all,
 					  const char *name,
 					  const struct kfb_reserve *want,
@@ -84,7 +106,7 @@ enum kfb_status brick_reservations_change(const struct brick_reservations *all,
 		made->keys = now->keys;
 	}
 	status = brick_keys_change(&made->keys, name, want);
-	if (!status && !now && made->keys.n && all->n == BRICK_RESERVATIONS_MAX)
+	if (!status && !now && made->keys.n && is_one_too_many(all, name))
 		status = KFB_ST_LIMIT;
 	if (status)
 		free(made);

@@ -24,8 +24,9 @@
 #include "brickd/config/grants.h"
 #include "brickd/reserve/rules.h"
 
-/* Disks with registrants. */
-#define BRICK_RESERVATIONS_MAX 256
+/* Disks with registrants; and of these, those on which one client alone has registered. */
+#define BRICK_RESERVATIONS_MAX	 256
+#define BRICK_RESERVATIONS_SHARE (BRICK_RESERVATIONS_MAX / 4)
 
 /*
  * struct brick_reserved - one disk
@@ -88,7 +89,7 @@ bool brick_reservations_allow(const struct brick_reservations *all,
  * @then: gets the disk, to be freed, or for brick_reservations_set()
  *
  * Return: KFB_ST_OK; KFB_ST_EXISTS: another disk has some of the blocks; KFB_ST_LIMIT:
- * too many disks or registrants; KFB_ST_NO_MEMORY; else as brick_keys_change().
+ * too many disks, in all or of this client alone, or registrants; KFB_ST_NO_MEMORY; else as brick_keys_change().
  */
 enum kfb_status brick_reservations_change(const struct brick_reservations *all,
 					  const char *name,

@@ -36,6 +36,7 @@ EVENT = "tests/unit/brickd/test-brickd-event"
 GAUGES = "tests/unit/brickd/test-brickd-gauges"
 HOLDINGS = "tests/unit/brickd/test-brickd-holdings"
 MAPPING = "tests/unit/brickd/test-brickd-mapping"
+RESERVATIONS = "tests/unit/brickd/test-brickd-reservations"
 DURABILITY = "tests/unit/brickd/test-brickd-durability"
 COMMITS = "tests/unit/brickd/test-brickd-durable_write"
 LOCKS = "tests/unit/brickd/test-brickd-range_locks"
@@ -178,6 +179,12 @@ BRICKD_MUTANTS = {
         "reservations", "op_reserve.c",
         "!brick_grants_allow(&op->session->client->grants,\n\t\t\t\t\t   op->reserve.then->span, true)",
         "0", RESERVED + "test_a_grant_of_its_first_block_is_none_of_the_disk", folder=OP),
+    "one-client-fills-the-table-of-reservations": Mutant(
+        "reservations", "reservations.c", " ||\n\t       count_alone(all, name) >= BRICK_RESERVATIONS_SHARE;",
+        " ||\n\t       count_alone(all, name) > 10000;", RESERVATIONS, folder="brickd/reserve"),
+    "shared-disks-count-for-one-client": Mutant(
+        "reservations", "reservations.c", "keys->n == 1 && !brick_keys_find(keys, name);",
+        "brick_keys_find(keys, name) < keys->n;", RESERVATIONS, folder="brickd/reserve"),
     "mark-of-a-reservation-that-is-forgotten-is-lost": Mutant(
         "reservations", "op_reserve.c",
         "\ts->reserve_marks &= ~op->reserve.mark;\n\tops->reserve_marks &= ~op->reserve.mark;\n",

@@ -190,13 +190,39 @@ static void the_generation_counts_changes_of_keys(void **state)
 
 static void only_so_many_disks_have_registrants(void **state)
 {
-	for (uint64_t i = 0; i < BRICK_RESERVATIONS_MAX; i++)
-		assert_int_equal(register_key("a", 2 * i, 1, 1), KFB_ST_OK);
-	assert_int_equal(register_key("a", 1, 1, 1), KFB_ST_LIMIT);
+	for (uint64_t i = 0; i < BRICK_RESERVATIONS_MAX; i++) {
+		const char name[] = { (char)('a' + i % 8), '\0' };
+
+		assert_int_equal(register_key(name, 2 * i, 1, 1), KFB_ST_OK);
+	}
+	assert_int_equal(register_key("i", 1, 1, 1), KFB_ST_LIMIT);
 	assert_int_equal(register_key("b", 0, 1, 1), KFB_ST_OK);
-	assert_int_equal(change("a", 4, 1, KFB_RESERVE_CLEAR, 0, 1, 0),
+	assert_int_equal(change("c", 4, 1, KFB_RESERVE_CLEAR, 0, 1, 0),
 			 KFB_ST_OK);
-	assert_int_equal(register_key("a", 1, 1, 1), KFB_ST_OK);
+	assert_int_equal(register_key("i", 1, 1, 1), KFB_ST_OK);
+}
+
+static void one_client_does_not_fill_the_table(void **state)
+{
+	for (uint64_t i = 0; i < BRICK_RESERVATIONS_SHARE; i++)
+		assert_int_equal(register_key("e", 2 * i, 1, 1), KFB_ST_OK);
+	assert_int_equal(register_key("e", 1, 1, 1), KFB_ST_LIMIT);
+	assert_int_equal(register_key("v", 1, 1, 1), KFB_ST_OK);
+	/* Where others have registered, too, it may be. */
+	assert_int_equal(register_key("e", 1, 1, 1), KFB_ST_OK);
+	assert_int_equal(register_key("e", 3, 1, 1), KFB_ST_LIMIT);
+	/* A new key takes none; one that others share is none of them. */
+	assert_int_equal(register_key("e", 0, 1, 1), KFB_ST_CONFLICT);
+	assert_int_equal(change("e", 0, 1, KFB_RESERVE_REGISTER, 0, 1, 2),
+			 KFB_ST_OK);
+	assert_int_equal(register_key("v", 0, 1, 1), KFB_ST_OK);
+	assert_int_equal(register_key("e", 3, 1, 1), KFB_ST_OK);
+	/* It may give back what it has. */
+	assert_int_equal(register_key("e", 5, 1, 1), KFB_ST_LIMIT);
+	assert_int_equal(register_key("e", 5, 1, 0), KFB_ST_OK);
+	assert_int_equal(change("e", 2, 1, KFB_RESERVE_CLEAR, 0, 1, 0),
+			 KFB_ST_OK);
+	assert_int_equal(register_key("e", 5, 1, 1), KFB_ST_OK);
 }
 
 static char *text_of(void)
@@ -315,6 +341,7 @@ int main(void)
 		TEST(a_disk_without_registrants_is_forgotten),
 		TEST(the_generation_counts_changes_of_keys),
 		TEST(only_so_many_disks_have_registrants),
+		TEST(one_client_does_not_fill_the_table),
 		TEST(all_of_it_is_there_after_a_restart),
 		TEST(what_brickd_did_not_write_is_not_read),
 		TEST(another_brickd_does_not_have_the_file),
