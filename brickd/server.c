@@ -543,7 +543,7 @@ static void init_rooms(struct brick_server *server)
 	TAILQ_INIT(&server->ops.unrevoked);
 	TAILQ_INIT(&server->ops.fencing);
 	TAILQ_INIT(&server->ops.ending);
-	TAILQ_INIT(&server->ops.reserving);
+	brick_reserves_init(&server->ops.reserving);
 	TAILQ_INIT(&server->ops.awaiting);
 	STAILQ_INIT(&server->ops.lists);
 	brick_range_locks_init(&server->ops.range_locks);

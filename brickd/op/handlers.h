@@ -12,6 +12,7 @@
 struct brick_client;
 struct brick_op;
 struct brick_ops;
+struct brick_reserves;
 struct brick_sessions;
 
 void brick_op_auth(struct brick_op *op);
@@ -35,6 +36,8 @@ uint64_t brick_unmaps_next_ms(const struct brick_ops *ops);
 /* A session of a client has ended: it may have been the last that a FENCE waits for. */
 void brick_fences_ended(struct brick_sessions *all,
 			const struct brick_client *client);
+
+void brick_reserves_init(struct brick_reserves *reserves);
 
 /* A session has ended: it may have been the last that a RESERVE waits for. */
 void brick_reserves_ended(struct brick_sessions *all);

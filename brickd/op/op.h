@@ -138,6 +138,18 @@ struct brick_op {
 };
 
 /*
+ * struct brick_reserves - RESERVEs whose turn has not come
+ * @of: each client's, by its number, as they came
+ * @turn: of each client's last one that was written
+ * @last_turn: of anybody's
+ */
+struct brick_reserves {
+	struct brick_op_list of[BRICK_CLIENTS_MAX];
+	uint64_t turn[BRICK_CLIENTS_MAX];
+	uint64_t last_turn;
+};
+
+/*
  * struct brick_ops - requests in flight, and what they work on
  * @stop: the daemon's
  * @flows: in whose turns they go on
@@ -151,7 +163,7 @@ struct brick_op {
  * @fencing: FENCEs whose turn it is to write the file, the first one does
  * @ending: FENCEs that wait for the end of sessions
  * @reservations: which disks are reserved
- * @reserving: RESERVEs whose turn has not come
+ * @reserving: RESERVEs by turns of their clients
  * @is_reserving: one is written into the file
  * @awaiting: RESERVEs that wait for the end of sessions
  * @reserve_marks: of these
@@ -176,7 +188,7 @@ struct brick_ops {
 	struct brick_op_list fencing;
 	struct brick_op_list ending;
 	struct brick_reservations reservations;
-	struct brick_op_list reserving;
+	struct brick_reserves reserving;
 	bool is_reserving;
 	struct brick_op_list awaiting;
 	uint64_t reserve_marks;

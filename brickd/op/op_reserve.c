@@ -9,8 +9,9 @@
  * that have, or are about to have, what they may not any more; they have ended, and
  * no byte of theirs lands any more; the answer.
  *
- * The file is written for one RESERVE after another, and each is decided when its turn
- * has come: of two that preempt each other one finds that it has no key.
+ * The file is written for one RESERVE after another, by turns of the clients, and each is
+ * decided when its turn has come: of two that preempt each other one finds that it has no
+ * key.
  */
 #include <errno.h>
 #include <inttypes.h>
@@ -21,6 +22,7 @@
 #include "brickd/base/log.h"
 #include "brickd/base/util.h"
 #include "brickd/net/conn.h"
+#include "brickd/net/net.h"
 #include "brickd/op/handlers.h"
 #include "brickd/op/op.h"
 #include "brickd/session/quarantine.h"
@@ -216,24 +218,26 @@ static void reserve_written(struct brick_op *op)
 	struct brick_reservations *all = &ops->reservations;
 	struct brick_sessions *sessions = op->session->all;
 	struct brick_reserved *then = op->reserve.then;
+	struct brick_ratelimit *lines =
+		&sessions->net->lines[BRICK_LINES_RESERVES];
 	const struct brick_reserved *now;
 
 	if (op->error) {
-		brick_log(LOG_ERR, op->session->who,
-			  "nothing is reserved: reservations: %s: %s",
-			  all->path, strerror(-op->error));
+		brick_log_limited(lines, LOG_ERR, op->session->who,
+				  "nothing is reserved: reservations: %s: %s",
+				  all->path, strerror(-op->error));
 		ops->is_reserving = false;
 		brick_op_finish(op, KFB_ST_IO);
 		reserve_next(ops);
 		return;
 	}
-	brick_log(LOG_NOTICE, op->session->who,
-		  "reservation of 0x%" PRIx64 "+%" PRIu64
-		  ": %s: type %u, %" PRIu32 " registrants",
-		  then->span.first << KFB_BLOCK_SHIFT,
-		  then->span.end - then->span.first,
-		  action_names[op->req.u.reserve.action], then->keys.type,
-		  then->keys.n);
+	brick_log_limited(lines, LOG_NOTICE, op->session->who,
+			  "reservation of 0x%" PRIx64 "+%" PRIu64
+			  ": %s: type %u, %" PRIu32 " registrants",
+			  then->span.first << KFB_BLOCK_SHIFT,
+			  then->span.end - then->span.first,
+			  action_names[op->req.u.reserve.action],
+			  then->keys.type, then->keys.n);
 	op->reserve.mark = free_mark(ops);
 	ops->reserve_marks |= op->reserve.mark;
 	(void)brick_reservations_find(all, then->span, &now);
@@ -291,22 +295,53 @@ static enum kfb_status decide_action(struct brick_op *op)
 	return status;
 }
 
+void brick_reserves_init(struct brick_reserves *reserves)
+{
+	for (uint32_t i = 0; i < BRICK_CLIENTS_MAX; i++)
+		TAILQ_INIT(&reserves->of[i]);
+}
+
+/* Of the client that has waited longest for one of its to be written. */
+static struct brick_op *next_in_turn(const struct brick_reserves *reserves)
+{
+	struct brick_op *next = NULL;
+	uint64_t turn = 0;
+
+	for (uint32_t i = 0; i < BRICK_CLIENTS_MAX; i++) {
+		struct brick_op *op = TAILQ_FIRST(&reserves->of[i]);
+
+		if (!op || (next && reserves->turn[i] >= turn))
+			continue;
+		next = op;
+		turn = reserves->turn[i];
+	}
+	return next;
+}
+
+static void begin_turn(struct brick_reserves *reserves,
+		       const struct brick_client *client)
+{
+	reserves->turn[client->number] = ++reserves->last_turn;
+}
+
 /* Each that awaits the end of sessions has a mark of its own. */
 static void reserve_next(struct brick_ops *ops)
 {
 	struct brick_op *op;
 
 	while (!ops->is_reserving && free_mark(ops) &&
-	       (op = TAILQ_FIRST(&ops->reserving))) {
+	       (op = next_in_turn(&ops->reserving))) {
 		enum kfb_status status = decide_action(op);
 
 		brick_op_awaited(op);
 		ops->is_reserving = !status;
-		if (status)
+		if (status) {
 			brick_op_finish(op, status);
-		else
-			brick_op_submit(op, &ops->reservations.writer,
-					run_file_write, reserve_written);
+			continue;
+		}
+		begin_turn(&ops->reserving, op->session->client);
+		brick_op_submit(op, &ops->reservations.writer, run_file_write,
+				reserve_written);
 	}
 }
 
@@ -327,7 +362,8 @@ void brick_op_reserve(struct brick_op *op)
 		brick_op_finish(op, status);
 		return;
 	}
-	brick_op_await(op, &ops->reserving, reserve_forgotten);
+	brick_op_await(op, &ops->reserving.of[op->session->client->number],
+		       reserve_forgotten);
 	reserve_next(ops);
 }
 

@@ -185,6 +185,9 @@ BRICKD_MUTANTS = {
     "shared-disks-count-for-one-client": Mutant(
         "reservations", "reservations.c", "keys->n == 1 && !brick_keys_find(keys, name);",
         "brick_keys_find(keys, name) < keys->n;", RESERVATIONS, folder="brickd/reserve"),
+    "reservations-without-turns": Mutant(
+        "reservations", "op_reserve.c", "reserves->turn[client->number] = ++reserves->last_turn;",
+        "(void)client;\n\treserves->last_turn++;", SESSION_END, folder=OP),
     "mark-of-a-reservation-that-is-forgotten-is-lost": Mutant(
         "reservations", "op_reserve.c",
         "\ts->reserve_marks &= ~op->reserve.mark;\n\tops->reserve_marks &= ~op->reserve.mark;\n",

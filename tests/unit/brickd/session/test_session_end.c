@@ -13,6 +13,7 @@
 #include <sys/mman.h>
 
 #include "brickd/base/util.h"
+#include "brickd/net/net.h"
 #include "brickd/op/handlers.h"
 #include "brickd/op/op.h"
 #include "brickd/session/session.h"
@@ -114,7 +115,7 @@ static int begin(void **state)
 	requests.flows = &flows;
 	TAILQ_INIT(&requests.fencing);
 	TAILQ_INIT(&requests.ending);
-	TAILQ_INIT(&requests.reserving);
+	brick_reserves_init(&requests.reserving);
 	TAILQ_INIT(&requests.awaiting);
 	TAILQ_INIT(&requests.revoking);
 	TAILQ_INIT(&requests.unrevoked);
@@ -561,7 +562,7 @@ static void queue_reserves(uint64_t n_blocks)
 	TAILQ_INSERT_TAIL(&sessions.list, &stays.s, link);
 	strcpy(client.name, "client");
 	brick_op_reserve(first);
-	assert_ptr_equal(TAILQ_FIRST(&requests.reserving), first);
+	assert_ptr_equal(TAILQ_FIRST(&requests.reserving.of[0]), first);
 	next->req.u.reserve.range.n_blocks = n_blocks;
 	assert_int_equal(kfb_credits_take(&stays.s.queues[0]->credits,
 					  KFB_OP_RESERVE),
@@ -580,7 +581,7 @@ static void a_reserve_whose_session_ends_waits_for_no_mark(void **state)
 	serve_all();
 	assert_int_equal(ends.s.n_ops, 0);
 	assert_ptr_equal(submitted, &ends.s.teardown);
-	assert_true(TAILQ_EMPTY(&requests.reserving));
+	assert_true(TAILQ_EMPTY(&requests.reserving.of[0]));
 	assert_int_equal(requests.reserve_marks, UINT64_MAX - 1);
 	assert_int_equal(stays.s.reserve_marks, 2);
 	assert_int_equal(n_answers, 1);
@@ -600,10 +601,76 @@ static void nothing_is_reserved_for_a_client_that_was_fenced(void **state)
 		(struct brick_fence){ .name = "client", .is_kept_out = true };
 	begin_to_end();
 	serve_all();
-	assert_true(TAILQ_EMPTY(&requests.reserving));
+	assert_true(TAILQ_EMPTY(&requests.reserving.of[0]));
 	assert_int_equal(n_answers, 1);
 	assert_int_equal(answer.status, KFB_ST_SHUTDOWN);
 	assert_false(requests.is_reserving);
+}
+
+/* ---- RESERVEs ---- */
+
+static void register_block(struct event_rig *rig, uint64_t block)
+{
+	struct brick_op *op = request(rig, KFB_OP_RESERVE);
+
+	op->req.u.reserve = (struct kfb_reserve){
+		.range = { block << KFB_BLOCK_SHIFT, 1 },
+		.action = KFB_RESERVE_REGISTER,
+		.new_key = 1,
+	};
+	assert_int_equal(kfb_credits_take(&op->queue->credits, KFB_OP_RESERVE),
+			 0);
+	brick_op_reserve(op);
+}
+
+/* The file says what was submitted last. */
+static void write_next(const struct event_rig *whose, uint64_t block)
+{
+	struct brick_work *write = submitted;
+	const struct brick_op *op =
+		brick_container_of(write, struct brick_op, work);
+
+	assert_non_null(write);
+	assert_ptr_equal(op->session, &whose->s);
+	assert_int_equal(op->req.u.reserve.range.va, block << KFB_BLOCK_SHIFT);
+	submitted = NULL;
+	write->done(write);
+}
+
+/* Each takes syncs of a file: who asks for many keeps nobody from fencing. */
+static void reserves_are_written_by_turns_of_their_clients(void **state)
+{
+	static const struct kfb_grant all = { .n_blocks = 100,
+					      .access = KFB_GRANT_RW };
+	struct brick_reservations *disks = &requests.reservations;
+	struct brick_net net = { 0 };
+
+	(void)state;
+	strcpy(client.name, "client");
+	assert_int_equal(brick_grants_add(&client.grants, &all), 0);
+	assert_int_equal(brick_grants_add(&stranger.grants, &all), 0);
+	disks->path = "reservations";
+	sessions.net = &net;
+	register_block(&stays, 1);
+	register_block(&stays, 2);
+	register_block(&ends, 3);
+	register_block(&other, 4);
+	write_next(&stays, 1);
+	write_next(&other, 4);
+	/* What it asks for now comes behind what others have waited with. */
+	register_block(&other, 5);
+	write_next(&stays, 2);
+	write_next(&other, 5);
+	write_next(&ends, 3);
+	assert_null(submitted);
+	serve_all();
+	assert_int_equal(n_answers, 5);
+	assert_int_equal(disks->n, 5);
+	while (disks->n)
+		free(disks->list[--disks->n]);
+	memset(&client.grants, 0, sizeof(client.grants));
+	memset(&stranger.grants, 0, sizeof(stranger.grants));
+	sessions.net = NULL;
 }
 
 int main(void)
@@ -628,6 +695,7 @@ int main(void)
 		END_TEST(a_session_ends_before_it_would_wait_for_another_one),
 		END_TEST(a_reserve_whose_session_ends_waits_for_no_mark),
 		END_TEST(nothing_is_reserved_for_a_client_that_was_fenced),
+		END_TEST(reserves_are_written_by_turns_of_their_clients),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
