@@ -539,7 +539,6 @@ static void init_rooms(struct brick_server *server)
 	TAILQ_INIT(&server->sessions.rated);
 	brick_leases_init(&server->sessions.leases,
 			  server->config->limits.lease_ms);
-	TAILQ_INIT(&server->ops.revoking);
 	TAILQ_INIT(&server->ops.unrevoked);
 	TAILQ_INIT(&server->ops.fencing);
 	TAILQ_INIT(&server->ops.ending);

@@ -13,6 +13,7 @@
 #ifndef BRICKD_OP_OP_H
 #define BRICKD_OP_OP_H
 
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <sys/queue.h>
@@ -80,8 +81,7 @@ struct brick_op_reserve {
  * @n_wanted: FLUSH: in @wanted
  * @wanted: FLUSH: what it names, sorted and apart; the one at @at_wanted begins
  *	where it goes on
- * @revoke_ms: UNMAP: when its endpoints go if the keys are still good
- * @is_revoking: UNMAP: in the list of those
+ * @is_revoking: UNMAP: the device may take its time for its keys yet
  * @is_slow: MAP: some of its blocks are in the slow tier
  * @n_promotions: MAP: how often they have been promoted
  * @promotion: MAP: while they are
@@ -123,7 +123,6 @@ struct brick_op {
 	size_t n_wanted;
 	struct brick_flush_range *wanted;
 	TAILQ_ENTRY(brick_op) revoke_link;
-	uint64_t revoke_ms;
 	bool is_revoking;
 	bool is_slow;
 	unsigned int n_promotions;
@@ -158,7 +157,9 @@ struct brick_reserves {
  * @n: how many
  * @n_pending: of these, waiting for their blocks
  * @n_pending_of: of these, each client's, by its number
- * @revoking: UNMAPs that wait for a device
+ * @n_revoking: UNMAPs that wait for a device, or for others that do
+ * @revoked: of UNMAPs, the one whose keys the registrar closes just now, or NULL
+ * @key_begun_ms: since when it has been at one of them
  * @unrevoked: UNMAPs with a key that is still good, until its session has no endpoints
  * @fencing: FENCEs whose turn it is to write the file, the first one does
  * @ending: FENCEs that wait for the end of sessions
@@ -183,7 +184,9 @@ struct brick_ops {
 	uint64_t n;
 	uint32_t n_pending;
 	uint32_t n_pending_of[BRICK_CLIENTS_MAX];
-	struct brick_op_list revoking;
+	uint32_t n_revoking;
+	_Atomic(struct brick_op *) revoked;
+	_Atomic uint64_t key_begun_ms;
 	struct brick_op_list unrevoked;
 	struct brick_op_list fencing;
 	struct brick_op_list ending;

@@ -24,11 +24,17 @@
 static void run_revoke(struct brick_work *work)
 {
 	struct brick_op *op = brick_container_of(work, struct brick_op, work);
+	struct brick_ops *ops = brick_ops_of(op->session);
 
 	op->error = 0;
-	for (size_t i = 0; i < op->n_handles; i++)
+	for (size_t i = 0; i < op->n_handles; i++) {
+		/* Each has its time, which is none that the op has waited before. */
+		atomic_store(&ops->key_begun_ms, brick_now_ms());
+		atomic_store(&ops->revoked, op);
 		if (brick_fabric_dereg(&op->handles[i].region, op->owner->who))
 			op->error = -EIO;
+	}
+	atomic_store(&ops->revoked, NULL);
 }
 
 /* ---- they are closed: what is known of them goes, a few at a time ---- */
@@ -117,39 +123,61 @@ static void go_on_unrevoked(struct brick_ops *ops)
 	}
 }
 
-/* They all get the same time: the list is in the order in which it is over. */
+/*
+ * The one that the device is at, and when its time is over. It is not freed before the
+ * loop has heard of it.
+ */
+static struct brick_op *op_at_device(const struct brick_ops *ops,
+				     uint64_t *until_ms)
+{
+	struct brick_op *op = atomic_load(&ops->revoked);
+
+	if (!op || !op->is_revoking)
+		return NULL;
+	*until_ms = atomic_load(&ops->key_begun_ms) + REVOKE_MS;
+	return op;
+}
+
+/* It has no time any more. */
+static void end_time(struct brick_ops *ops, struct brick_op *op)
+{
+	ops->n_revoking -= op->is_revoking;
+	op->is_revoking = false;
+}
+
 void brick_unmaps_due(struct brick_ops *ops)
 {
 	struct brick_op *op;
+	uint64_t until_ms;
 
 	go_on_unrevoked(ops);
-	while ((op = TAILQ_FIRST(&ops->revoking)) &&
-	       brick_now_ms() >= op->revoke_ms) {
-		TAILQ_REMOVE(&ops->revoking, op, revoke_link);
-		op->is_revoking = false;
-		/* Without its endpoints nothing can use the key. */
-		brick_session_disconnect(op->owner, LOG_WARNING,
-					 "the device does not let go of a key");
-	}
+	op = op_at_device(ops, &until_ms);
+	if (!op || brick_now_ms() < until_ms)
+		return;
+	end_time(ops, op);
+	/* Without its endpoints nothing can use the key. */
+	brick_session_disconnect(op->owner, LOG_WARNING,
+				 "the device does not let go of a key");
 }
 
 uint64_t brick_unmaps_next_ms(const struct brick_ops *ops)
 {
 	const struct brick_op *op;
+	uint64_t until_ms;
 
 	TAILQ_FOREACH(op, &ops->unrevoked, revoke_link)
 	if (!op->owner->n_conns)
 		return 0;
-	op = TAILQ_FIRST(&ops->revoking);
-	return op ? op->revoke_ms : KFB_TIME_NEVER;
+	if (!ops->n_revoking)
+		return KFB_TIME_NEVER;
+	/* One whose turn comes now is not over before that. */
+	return op_at_device(ops, &until_ms) ? until_ms
+					    : brick_now_ms() + REVOKE_MS;
 }
 
 static void unmap_revoked(struct brick_op *op)
 {
-	if (op->is_revoking)
-		TAILQ_REMOVE(&brick_ops_of(op->session)->revoking, op,
-			     revoke_link);
-	op->is_revoking = false;
+	end_time(brick_ops_of(op->session), op);
 	if (op->error)
 		end_owner(op);
 	else
@@ -225,9 +253,8 @@ static void take_handles(struct brick_op *op, struct brick_mapping *m,
 		revoke_some(op);
 		return;
 	}
-	op->revoke_ms = brick_now_ms() + REVOKE_MS;
 	op->is_revoking = true;
-	TAILQ_INSERT_TAIL(&ops->revoking, op, revoke_link);
+	ops->n_revoking++;
 	brick_op_submit(op, &ops->sessions->registrar, run_revoke,
 			unmap_revoked);
 }

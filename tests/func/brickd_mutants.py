@@ -16,6 +16,8 @@ PLAIN = "brickd/brickd:"
 RESERVED = PLAIN + "reservations:Reservations."
 RESERVING = "tests/func/brickd-fencing:reservations:Reservations."
 LIMITS = "tests/func/brickd-slow:limits:Limits."
+SLOW_KEY = ("tests/func/brickd-slow:sessions:"
+            "SlowDevice.test_a_key_that_stays_costs_its_session_the_connection")
 QUOTAS = PLAIN + "quotas:Quotas."
 RATES = PLAIN + "rates:Rates."
 CONFIG = "tests/unit/brickd/test-brickd-config"
@@ -65,6 +67,8 @@ BRICKD_MUTANTS = {
     "unmap-with-a-living-key-does-not-wait-for-the-endpoints": Mutant(
         "fences", "op_unmap.c", "\t\tif (op->owner->n_conns)\n\t\t\tcontinue;\n", "",
         SESSION_END, folder=OP),
+    "device-has-all-the-time-for-a-key": Mutant(
+        "fences", "op_unmap.c", "\t\tatomic_store(&ops->revoked, op);\n", "", SLOW_KEY, folder=OP),
     # Keeping a client out.
     "fence-answered-before-the-sessions-have-ended": Mutant(
         "fences", "op_fence.c", "if (op->fenced && is_ending(all, op->fenced))", "if (0)",

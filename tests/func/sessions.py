@@ -5,6 +5,7 @@
     sessions.py [CLIENTS]: so many are killed while they hold blocks
 """
 import os
+import re
 import signal
 import socket
 import subprocess
@@ -12,11 +13,14 @@ import sys
 import time
 
 import lab
+from comeback import Talker
 
 CLIENTS = 4
 LEASE_MS = 20000
 LONG_MS = 600000
 HALF_OPEN = 24
+# What a device may take for a key, and as long again.
+EARLY_S = 1.2
 
 
 class Joins(lab.FuncTest):
@@ -44,6 +48,39 @@ class SlowDevice(lab.FuncTest):
         done = lab.run(lab.FUNC_BIN / "slow_unmap", b.url, "a", b.key("a"), slow)
         self.assertEqual(done.returncode, 0, done.stderr.decode() + b.log_text()[-3000:])
         self.assertIn("does not let go of a key", b.log_text())
+        self.assertEqual(b.stop(), 0)
+
+
+class BehindASlowDevice(lab.FuncTest):
+    def cut(self, b):
+        """The clients whose connections ended for a key."""
+        return re.findall(r"client (\w+) .*does not let go of a key", b.log_text())
+
+    def test_who_waits_for_a_device_behind_others_keeps_its_connection(self):
+        slow = self.folder / "slow"
+        os.environ["SLOW_DEVICE"] = str(slow)
+        self.addCleanup(os.environ.pop, "SLOW_DEVICE")
+        self.addCleanup(slow.unlink, missing_ok=True)
+        grants = ["0x0+128G rw"]
+        b = self.brick(program=lab.FUNC_BIN / "brickd-slow", clients={"a": grants, "b": grants},
+                       settings="lease-ms = 600000").start()
+        self.ok(b.ctl("alloc", "0x0+2"))
+        talkers = [Talker(b.url, b, client=name) for name in ("a", "b")]
+        for n, talker in enumerate(talkers):
+            self.addCleanup(talker.close)
+            self.assertEqual(talker.hear()[0], 0)
+            self.assertEqual(talker.ask("map", n * lab.BLOCK, 1)[0], 0)
+        slow.touch()
+        talkers[0].say("unmap", 0)
+        self.until(lambda: self.cut(b) == ["a"])
+        talkers[1].say("unmap", lab.BLOCK)
+        time.sleep(EARLY_S)
+        self.assertEqual(self.cut(b), ["a"])
+        self.assertTrue(talkers[1].is_quiet())
+        slow.unlink()
+        for talker in talkers:
+            self.assertEqual(talker.hear(), (0, ""))
+        self.assertEqual(self.cut(b), ["a"])
         self.assertEqual(b.stop(), 0)
 
 

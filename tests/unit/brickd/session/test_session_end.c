@@ -117,7 +117,6 @@ static int begin(void **state)
 	TAILQ_INIT(&requests.ending);
 	brick_reserves_init(&requests.reserving);
 	TAILQ_INIT(&requests.awaiting);
-	TAILQ_INIT(&requests.revoking);
 	TAILQ_INIT(&requests.unrevoked);
 	brick_range_locks_init(&requests.range_locks);
 	brick_leases_init(&sessions.leases, 60000);
