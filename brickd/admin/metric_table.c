@@ -196,7 +196,7 @@ static const struct brick_metric metrics[] = {
 	TIMES("tier_step_seconds", tier_step_ns,
 	      "How long moving a few blocks between the tiers took"),
 	COUNTER("tier_read_errors", tier_read_errors,
-		"Blocks that the slow tier could not read; they stay there"),
+		"Blocks that could not be read to be moved; they stay"),
 	COUNTER("tier_write_errors", tier_write_errors,
 		"Blocks that could not be written to the slow tier; they stay"),
 	COUNTER("tier_disconnects", tier_disconnects,

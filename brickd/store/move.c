@@ -50,9 +50,11 @@ static int begin_one(struct brick_store *s, struct brick_move *move,
 	    (move->src & BRICK_INDEX_PENDING))
 		return -ENOENT;
 	/* Nobody reads bad blocks: it would be the end of this process. */
-	if ((move->src & BRICK_INDEX_LOST) && !brick_slot_is_slow(move->src))
-		return -EIO;
+	move->is_unread =
+		move->src & BRICK_INDEX_LOST && !brick_slot_is_slow(move->src);
 	move->src &= BRICK_INDEX_SLOT;
+	if (move->is_unread)
+		return -EIO;
 	if (brick_slot_is_slow(move->src) == move->to_slow)
 		return -EALREADY;
 	if (move->to_slow && brick_store_slow_has_failed(s))

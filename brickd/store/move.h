@@ -35,7 +35,8 @@
  *	-ENOMEM
  * @is_begun: dst is taken
  * @is_done: committed
- * @is_unread: with -EIO: it could not be read from memory
+ * @is_unread: with -EIO: it could not be read from memory, or, before @is_begun, is
+ *	known to be lost there
  */
 struct brick_move {
 	uint64_t va;

@@ -182,7 +182,9 @@ static enum outcome advance_job(struct brick_tier *tier,
 	if (job->is_locked && job->n_failed)
 		return end_job(tier, job, -EIO);
 	if (job->n_misses > MISSES_MAX)
-		return end_job(tier, job, tier->n_troubles ? -EIO : -EAGAIN);
+		return end_job(tier, job,
+			       tier->n_troubles || job->n_failed ? -EIO
+								 : -EAGAIN);
 	n = brick_store_find(tier->storage->store, &at, job->span.end,
 			     !job->to_slow, va, step_max(tier));
 	if (!n && at >= job->span.end)

@@ -21,6 +21,7 @@ static void say_failed(struct brick_tier *tier, const struct brick_move *move)
 {
 	bool is_write = move->to_slow && !move->is_unread;
 	uint64_t slot = is_write ? move->dst : move->src;
+	bool is_of_memory = move->to_slow && move->is_unread;
 
 	/* What has failed as a whole has been said once. */
 	if (brick_store_failure(tier->storage->store) ||
@@ -30,12 +31,14 @@ static void say_failed(struct brick_tier *tier, const struct brick_move *move)
 			     : &tier->counters->tier_read_errors);
 	brick_log_limited(
 		&tier->storage->slow_lines, LOG_ERR, NULL,
-		"slow tier %s: block 0x%llx cannot be %s slot %llu: it stays "
-		"where it is",
-		tier->config->slow, (unsigned long long)move->va,
-		is_write	? "written to"
-		: move->to_slow ? "read from memory,"
-				: "read from",
+		"%s%s: block 0x%llx cannot be %s slot %llu: it stays where it "
+		"is",
+		is_of_memory ? "tiering" : "slow tier ",
+		is_of_memory ? "" : tier->config->slow,
+		(unsigned long long)move->va,
+		is_write       ? "written to"
+		: is_of_memory ? "read from memory,"
+			       : "read from",
 		(unsigned long long)brick_slot_number(slot));
 }
 
@@ -45,7 +48,7 @@ static void account_step(struct brick_tier *tier, struct brick_tier_step *step)
 	struct brick_counters *c = tier->counters;
 	struct brick_tier_job *job = step->job;
 	bool to_slow = step->moves[0].to_slow;
-	unsigned int i, n_moved = 0, n_failed = 0;
+	unsigned int i, n_moved = 0, n_failed = 0, n_troubles = 0;
 
 	for (i = 0; i < step->n; i++) {
 		const struct brick_move *move = &step->moves[i];
@@ -54,12 +57,14 @@ static void account_step(struct brick_tier *tier, struct brick_tier_step *step)
 		if (move->error != -EIO)
 			continue;
 		n_failed++;
+		/* What memory has lost says nothing of the slow tier. */
+		n_troubles += !move->is_unread || move->is_begun;
 		say_failed(tier, move);
 	}
 	brick_count_add(to_slow ? &c->tier_demoted : &c->tier_promoted,
 			n_moved);
 	brick_count_ns(&c->tier_step_ns, brick_now_ns() - step->begun_ns);
-	if (n_failed && to_slow)
+	if (n_troubles && to_slow)
 		tier->n_troubles++;
 	else if (n_moved && to_slow)
 		tier->n_troubles = 0;

@@ -608,4 +608,13 @@ BRICKD_MUTANTS = {
         "c->is_kept = false;",
         PLAIN + "comeback:ComeBack.test_nobody_frees_a_block_before_its_writer_can_be_back",
         folder=OP),
+    "lost-block-is-trouble-of-the-slow-tier": Mutant(
+        "tiering", "tier_step.c", "n_troubles += !move->is_unread || move->is_begun;",
+        "n_troubles++;", "tests/unit/brickd/test-brickd-tier", folder="brickd/tier"),
+    "lost-block-could-not-be-written": Mutant(
+        "tiering", "move.c",
+        "\tmove->is_unread =\n\t\tmove->src & BRICK_INDEX_LOST && !brick_slot_is_slow(move->src);\n",
+        "\tif (move->src & BRICK_INDEX_LOST && !brick_slot_is_slow(move->src))\n"
+        "\t\treturn -EIO;\n",
+        "tests/unit/brickd/test-brickd-tier", folder="brickd/store"),
 }

@@ -12,6 +12,7 @@
 #include <errno.h>
 
 #include "brickd/base/counters.h"
+#include "brickd/store/store_impl.h"
 #include "proto/kfb_time.h"
 #include "tests/unit/brickd/tier/tier_rig.h"
 
@@ -229,6 +230,56 @@ static void a_block_that_cannot_be_read_is_said_to_who_waits(void **state)
 	assert_false(run.slow);
 }
 
+/* As a start finds it where the medium has bad lines. */
+static void lose_block(uint64_t block)
+{
+	struct brick_store *s = rig.storage.store;
+	uint64_t slot;
+
+	brick_store_lock(s);
+	assert_true(brick_index_get(&s->index, block, &slot));
+	assert_int_equal(
+		brick_index_put(&s->index, block, slot | BRICK_INDEX_LOST), 0);
+	brick_lru_del(&s->at_rest, slot);
+	brick_store_unlock(s);
+}
+
+static void
+a_block_that_memory_has_lost_is_no_trouble_of_the_slow_tier(void **state)
+{
+	const struct brick_tier_job *order;
+	bool has_ended;
+	uint64_t id;
+
+	(void)state;
+	rig.config.limits.tier_low_percent = 0;
+	rig.config.limits.tier_high_percent = 0;
+	lose_block(0);
+	assert_int_equal(brick_tier_order(&rig.tier, NULL,
+					  (struct brick_span){ 0, 3 }, true,
+					  false, &id),
+			 0);
+	tier_rig_run(rig.now_ms + MS_PER_S);
+	order = brick_tier_find_order(&rig.tier, id, &has_ended);
+	assert_true(has_ended);
+	assert_int_equal(order->n_moved, 2);
+	assert_int_equal(order->n_failed, 1);
+	/* Nothing rests for it. */
+	assert_int_equal(rig.tier.trouble_ms, 0);
+	assert_int_equal(rig.counters.tier_write_errors, 0);
+	assert_int_equal(rig.counters.tier_read_errors, 1);
+	/* Nor where it is all that there is to be moved. */
+	assert_int_equal(brick_tier_order(&rig.tier, NULL,
+					  (struct brick_span){ 0, 1 }, true,
+					  false, &id),
+			 0);
+	tier_rig_run(rig.now_ms + MS_PER_S);
+	order = brick_tier_find_order(&rig.tier, id, &has_ended);
+	assert_true(has_ended);
+	assert_int_equal(order->n_failed, 1);
+	assert_int_equal(rig.tier.trouble_ms, 0);
+}
+
 /* ---- while the cleaner has the free slots ---- */
 
 static struct brick_media_ops media_ops;
@@ -413,6 +464,7 @@ int main(void)
 		CASE(a_promotion_waits_for_slots_being_zeroed),
 		CASE(an_order_waits_for_slots_being_zeroed),
 		CASE(room_is_made_when_slots_are_zeroed),
+		CASE(a_block_that_memory_has_lost_is_no_trouble_of_the_slow_tier),
 		CASE(a_block_that_cannot_be_read_is_said_to_who_waits),
 	};
 
