@@ -22,6 +22,19 @@ const char *brick_slot_state_name(unsigned int state)
 	return state < BRICK_SLOT_STATES ? names[state] : "?";
 }
 
+/* By all bounds that there are. */
+static uint64_t count_suppressed(const struct brick_view *view)
+{
+	uint64_t n = view->sessions->lines.suppressed +
+		     view->storage->slow_lines.suppressed;
+
+	for (int i = 0; i < BRICK_LINES_KINDS; i++)
+		n += view->net->lines[i].suppressed;
+	for (int i = 0; i < TCPW_VIOLATIONS; i++)
+		n += view->net->violation_lines[i].suppressed;
+	return n;
+}
+
 void brick_gauges_read(const struct brick_view *view, struct brick_gauges *g)
 {
 	const struct brick_tier_job *job;
@@ -55,6 +68,5 @@ void brick_gauges_read(const struct brick_view *view, struct brick_gauges *g)
 	g->slow_failed = view->storage->slow_failed;
 	g->power_epoch = view->storage->power_epoch;
 	g->uptime_ns = brick_now_ns() - view->started_ns;
-	for (int i = 0; i < BRICK_LINES_KINDS; i++)
-		g->log_lines_suppressed += view->net->lines[i].suppressed;
+	g->log_lines_suppressed = count_suppressed(view);
 }

@@ -228,7 +228,7 @@ static const struct brick_metric metrics[] = {
 	{
 		.name = "log_lines_suppressed",
 		.unit = "",
-		.help = "Log lines left out because peers caused too many",
+		.help = "Log lines left out because there were too many of a kind",
 		.kind = BRICK_METRIC_COUNTER,
 		.is_looked_up = true,
 		.offset = offsetof(struct brick_gauges, log_lines_suppressed),

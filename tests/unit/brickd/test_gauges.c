@@ -109,6 +109,22 @@ static void a_session_is_counted_by_its_state(void **state)
 	assert_int_equal(gauges.sessions[KFB_SESSION_LIVE], 0);
 }
 
+static void
+lines_that_are_left_out_are_counted_whoever_bounds_them(void **state)
+{
+	uint64_t n = 0;
+
+	(void)state;
+	for (int i = 0; i < BRICK_LINES_KINDS; i++)
+		n += net.lines[i].suppressed = 1;
+	for (int i = 0; i < TCPW_VIOLATIONS; i++)
+		n += net.violation_lines[i].suppressed = 10;
+	n += sessions.lines.suppressed = 100;
+	n += storage.slow_lines.suppressed = 1000;
+	read_gauges();
+	assert_int_equal(gauges.log_lines_suppressed, n);
+}
+
 static void a_connection_is_counted(void **state)
 {
 	struct brick_conn *c = &things->conn;
@@ -260,6 +276,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		TEST(a_session_is_counted_by_its_state),
+		TEST(lines_that_are_left_out_are_counted_whoever_bounds_them),
 		TEST(a_connection_is_counted),
 		TEST(locks_are_counted_by_who_has_them),
 		TEST(blocks_in_quarantine_are_counted),
