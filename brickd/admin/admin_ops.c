@@ -65,7 +65,6 @@ static int order_evict(struct brick_view *view, uid_t uid,
 					 KFB_EVICTED_ORDER, uid);
 	if (s && s->client && !brick_session_is_ending(s)) {
 		brick_session_evict(s, KFB_EVICTED_ORDER, uid);
-		brick_count(&view->counters->evictions);
 		n = 1;
 	}
 	if (!n) {

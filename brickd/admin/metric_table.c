@@ -142,7 +142,7 @@ static const struct brick_metric metrics[] = {
 	COUNTER("leases_expired", leases_expired,
 		"Sessions that ended because nothing was heard in time"),
 	COUNTER("evictions", evictions,
-		"Sessions that ended because an administrator said so"),
+		"Sessions that were ended by an order, a reload, a FENCE or a RESERVE"),
 	COUNTER("rate_exceeded", rate_exceeded,
 		"Times that a session has moved more than its rate gives"),
 	{

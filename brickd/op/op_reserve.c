@@ -18,7 +18,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "brickd/base/counters.h"
 #include "brickd/base/log.h"
 #include "brickd/base/util.h"
 #include "brickd/net/conn.h"
@@ -137,9 +136,6 @@ static void end_access(struct brick_op *op, const struct brick_reserved *now)
 			continue;
 		}
 		s->reserve_marks |= op->reserve.mark;
-		if (brick_session_is_ending(s))
-			continue;
-		brick_count(&all->counters->evictions);
 		brick_session_evict(s, KFB_EVICTED_RESERVED, 0);
 	}
 }
@@ -183,10 +179,8 @@ static void answer_reserve(struct brick_op *op)
 	if (ends_itself && q->index && q->conn)
 		brick_conn_disconnect(q->conn);
 	brick_op_finish(op, KFB_ST_OK);
-	if (ends_itself && !brick_session_is_ending(s)) {
-		brick_count(&s->all->counters->evictions);
+	if (ends_itself)
 		brick_session_evict(s, KFB_EVICTED_RESERVED, 0);
-	}
 	reserve_next(ops);
 }
 

@@ -65,6 +65,7 @@ void brick_session_evict(struct brick_session *s, uint32_t cause, uint32_t uid)
 	else
 		brick_log(LOG_NOTICE, s->who, "evicted: %s",
 			  eviction_texts[cause]);
+	brick_count(&s->all->counters->evictions);
 	brick_event_evicted(s, cause, uid);
 	brick_session_fence(s, "evicted");
 }

@@ -88,7 +88,6 @@ uint64_t brick_sessions_evict(struct brick_sessions *all, const char *client,
 		brick_session_evict(s, cause, uid);
 		n++;
 	}
-	brick_count_add(&all->counters->evictions, n);
 	return n;
 }
 

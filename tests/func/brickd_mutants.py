@@ -617,4 +617,7 @@ BRICKD_MUTANTS = {
         "\tif (move->src & BRICK_INDEX_LOST && !brick_slot_is_slow(move->src))\n"
         "\t\treturn -EIO;\n",
         "tests/unit/brickd/test-brickd-tier", folder="brickd/store"),
+    "evictions-are-not-counted": Mutant(
+        "numbers", "session_end.c", "\tbrick_count(&s->all->counters->evictions);\n", "",
+        PLAIN + "metrics:Page.test_sessions_that_a_reload_ends_are_counted", folder=SESSION),
 }

@@ -7,7 +7,9 @@ import os
 import pathlib
 import re
 import select
+import signal
 import socket
+import subprocess
 import time
 import urllib.parse
 
@@ -89,6 +91,23 @@ class Page(MetricsTest):
         shown = self.families()
         self.assertEqual(self.value("drain_flushes_bucket", shown, le="1.0"),
                          self.value("drain_flushes_count", shown))
+
+    def test_sessions_that_a_reload_ends_are_counted(self):
+        self.ok(self.b.ctl("alloc", "0x0+1"))
+        holder = subprocess.Popen(
+            [lab.BRICKCTL, "--brick", self.b.url, "--client", "a", "--key-file",
+             str(self.b.key("a")), "map", "0x0+1", "--rw", "--hold", "600"],
+            stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL,
+            env=lab.environment())
+        self.addCleanup(holder.communicate)
+        self.addCleanup(holder.kill)
+        self.assertTrue(holder.stdout.readline())
+        self.assertEqual(self.value("evictions_total"), 0)
+        del self.b.clients["a"]
+        self.b.configure()
+        self.b.process.send_signal(signal.SIGHUP)
+        self.assertNotEqual(holder.wait(lab.COMES_S), 0)
+        self.assertEqual(self.value("evictions_total"), 1)
 
     def test_the_manual_page_has_the_same_table(self):
         page = PAGE.read_text()
