@@ -69,6 +69,10 @@ BRICKD_MUTANTS = {
         SESSION_END, folder=OP),
     "device-has-all-the-time-for-a-key": Mutant(
         "fences", "op_unmap.c", "\t\tatomic_store(&ops->revoked, op);\n", "", SLOW_KEY, folder=OP),
+    "device-has-the-time-of-one-key-for-all": Mutant(
+        "fences", "op_unmap.c", "\t\tatomic_store(&ops->key_begun_ms, brick_now_ms());\n",
+        "\t\tif (!i)\n\t\t\tatomic_store(&ops->key_begun_ms, brick_now_ms());\n",
+        SESSION_END, folder=OP),
     # Keeping a client out.
     "fence-answered-before-the-sessions-have-ended": Mutant(
         "fences", "op_fence.c", "if (op->fenced && is_ending(all, op->fenced))", "if (0)",

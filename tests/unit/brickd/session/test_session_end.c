@@ -9,6 +9,7 @@
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 #include <cmocka.h>
 #include <sys/mman.h>
 
@@ -58,6 +59,21 @@ void __wrap_brick_worker_submit(struct brick_worker *worker,
 {
 	(void)worker;
 	submitted = work;
+}
+
+/* The time, if it is not to go on by itself. */
+static uint64_t now_ms;
+
+int __real_clock_gettime(clockid_t clock, struct timespec *ts);
+int __wrap_clock_gettime(clockid_t clock, struct timespec *ts);
+
+int __wrap_clock_gettime(clockid_t clock, struct timespec *ts)
+{
+	if (clock != CLOCK_BOOTTIME || !now_ms)
+		return __real_clock_gettime(clock, ts);
+	ts->tv_sec = (time_t)(now_ms / 1000);
+	ts->tv_nsec = (long)(now_ms % 1000) * 1000000;
+	return 0;
 }
 
 static const struct brick_session_ops session_ops = {
@@ -455,6 +471,64 @@ an_unmap_waits_for_the_endpoints_of_a_key_that_is_still_good(void **state)
 	free(op);
 }
 
+static uint64_t key_ms;
+
+/* The loop looks when the device has taken its time. */
+static int close_key(struct fid *fid)
+{
+	(void)fid;
+	now_ms += key_ms;
+	brick_unmaps_due(&requests);
+	return 0;
+}
+
+#define KEYS 3
+
+static struct fi_ops key_ops = { .close = close_key };
+static struct fid_mr key = { .fid.ops = &key_ops };
+
+/* The registrar closes the keys of an UNMAP. */
+static void revoke(struct brick_op *op, uint64_t each_ms)
+{
+	key_ms = each_ms;
+	for (size_t i = 0; i < KEYS; i++)
+		op->handles[i].region.mr = &key;
+	submitted->run(submitted);
+	assert_int_equal(op->error, 0);
+}
+
+static void a_device_has_its_time_for_each_key(void **state)
+{
+	struct brick_op *op = request(&other, KFB_OP_UNMAP);
+
+	(void)state;
+	now_ms = 1000;
+	op->owner = &other.s;
+	op->n_handles = KEYS;
+	op->handles = calloc(KEYS, sizeof(*op->handles));
+	assert_non_null(op->handles);
+	op->is_revoking = true;
+	requests.n_revoking = 1;
+	other.conn.is_disconnecting = true; /* nothing is said */
+	TAILQ_INSERT_TAIL(&requests.unrevoked, op, revoke_link);
+	brick_unmaps_due(&requests);
+	assert_ptr_equal(submitted, &op->work);
+	/* Others may be before it for as long as they take. */
+	now_ms += 60000;
+	brick_unmaps_due(&requests);
+	assert_true(op->is_revoking);
+	assert_int_equal(brick_unmaps_next_ms(&requests), now_ms + 500);
+	revoke(op, 499);
+	assert_true(op->is_revoking);
+	revoke(op, 500);
+	assert_false(op->is_revoking);
+	assert_int_equal(requests.n_revoking, 0);
+	assert_true(brick_unmaps_next_ms(&requests) == KFB_TIME_NEVER);
+	now_ms = 0;
+	free(op->handles);
+	free(op);
+}
+
 /* ---- fences ---- */
 
 static void forgotten(struct brick_op *op)
@@ -689,6 +763,7 @@ int main(void)
 		END_TEST(one_more_than_may_overlap_is_to_be_tried_again),
 		END_TEST(
 			an_unmap_waits_for_the_endpoints_of_a_key_that_is_still_good),
+		END_TEST(a_device_has_its_time_for_each_key),
 		END_TEST(a_fence_waits_for_all_sessions_that_were_to_end),
 		END_TEST(a_session_that_ends_waits_for_no_other_one),
 		END_TEST(a_session_ends_before_it_would_wait_for_another_one),
