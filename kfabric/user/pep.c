@@ -278,8 +278,8 @@ static int pep_reject(struct fid_pep *fid, fid_t handle, const void *param,
 	if (stcp_is_inherited(pep->fabric))
 		return -FI_EOPBADSTATE;
 	request = stcp_request_find(pep->fabric, handle);
-	/* Closing the endpoint that was made of it has ended it, too. */
-	if (!request)
+	/* One that an endpoint was made of is that one's to answer, and ends with it. */
+	if (!request || request->has_endpoint)
 		return -FI_EINVAL;
 	n = tcpw_cm_encode(TCPW_CM_REJECT, stcp_our_order(), param,
 			   (uint32_t)paramlen, out);

@@ -500,6 +500,10 @@ static void a_request_that_is_gone_is_not_rejected_again(void **state)
 	/* It has one already. */
 	assert_int_equal(fi_endpoint(rig->server.domain, event.info, &ep, NULL),
 			 -FI_EINVAL);
+	/* It is that one's to answer, and is there until it closes. */
+	assert_int_equal(fi_reject(rig->server.pep, event.info->handle, NULL,
+				   0),
+			 -FI_EINVAL);
 	rig_drop_endpoint(&rig->server);
 	raw_expect_end(rig, fd);
 	assert_int_equal(fi_reject(rig->server.pep, event.info->handle, NULL,
