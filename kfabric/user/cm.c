@@ -230,6 +230,8 @@ static void send_request(struct stcp_ep *ep)
 
 static void move_data(struct stcp_ep *ep, uint32_t events, uint8_t *stage)
 {
+	/* Answers to what is received belong to it. */
+	stcp_tx_begin_turn(ep);
 	if (events & EPOLLOUT)
 		stcp_tx_progress(ep);
 	if (ep->state == TCPW_UP)
@@ -433,6 +435,7 @@ static int ep_shutdown(struct fid_ep *fid, uint64_t flags)
 		ep->events = 0;
 		stcp_shard_change(&ep->source, 0);
 		stcp_shard_deadline(&ep->source, STCP_CLOSING_DEADLINE_MS);
+		stcp_tx_begin_turn(ep);
 		stcp_tx_progress(ep);
 	}
 	pthread_mutex_unlock(&ep->lock);

@@ -372,6 +372,7 @@ struct stcp_ep {
 	struct stcp_op_list answers;
 	struct stcp_op *sending;
 	bool was_answer;
+	size_t tx_turn; /* bytes that go out before others get their turn */
 	size_t n_tx; /* posted and not completed */
 	size_t n_answers;
 	struct stcp_op_list receives;
@@ -611,7 +612,9 @@ void stcp_ep_look(struct stcp_ep *ep);
 void stcp_ep_end(struct stcp_ep *ep, int err, enum tcpw_violation why);
 
 /* tx.c, under the endpoint's lock */
+/* Sends what is left of the turn, which who comes to the endpoint has begun. */
 void stcp_tx_progress(struct stcp_ep *ep);
+void stcp_tx_begin_turn(struct stcp_ep *ep);
 void stcp_tx_flush(struct stcp_ep *ep, int err, int prov_errno);
 struct stcp_op *stcp_op_alloc(enum stcp_kind kind, size_t copy_bytes);
 void stcp_op_complete(struct stcp_ep *ep, struct stcp_op *op);

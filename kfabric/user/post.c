@@ -23,6 +23,7 @@ static ssize_t submit_op(struct stcp_ep *ep, struct stcp_op *op,
 	op->hdr_bytes = (uint8_t)n;
 	ep->n_tx++;
 	TAILQ_INSERT_TAIL(&ep->queue, op, link);
+	stcp_tx_begin_turn(ep);
 	stcp_tx_progress(ep);
 	return 0;
 }

@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /*
- * Sending: one operation after the other, as far as the socket takes them; the
- * rest when it has room again. Answers and operations take turns: a peer that
- * always wants one more answer on a slow link must not keep operations back.
+ * Sending: one operation after the other, as far as the socket takes them, and for no
+ * longer than a turn, as a peer may take bytes as fast as they are copied; the rest when
+ * the socket has room again, which it may have at once. Answers and operations take turns,
+ * too: a peer that always wants one more answer on a slow link must not keep operations
+ * back.
  *
  * Context: any thread. Locking: the endpoint's lock.
  */
@@ -12,6 +14,14 @@
 #include <sys/epoll.h>
 
 #include "impl.h"
+
+/*
+ * Bytes of one system call, and of all before others get their turn; a system call counts
+ * as some.
+ */
+#define CALL_MAX  (256 * 1024)
+#define TURN_MAX  (8 * CALL_MAX)
+#define CALL_COST 4096
 
 struct stcp_op *stcp_op_alloc(enum stcp_kind kind, size_t copy_bytes)
 {
@@ -43,19 +53,24 @@ void stcp_op_complete(struct stcp_ep *ep, struct stcp_op *op)
 		free(op);
 }
 
-/* Gathers the bytes that are left to send. */
+/* Gathers bytes that are left to send, as many as one system call takes. */
 static size_t gather_vectors(const struct stcp_op *op, struct iovec *out)
 {
-	size_t n = 0;
+	size_t n = 0, room = CALL_MAX;
 
 	if (op->hdr_sent < op->hdr_bytes) {
 		out[n].iov_base = (void *)(op->hdr + op->hdr_sent);
 		out[n++].iov_len = (size_t)(op->hdr_bytes - op->hdr_sent);
 	}
 	/* What a read fills comes back; it does not go out. */
-	for (int i = 0; op->kind != STCP_READ && i < op->n_iov; i++)
-		if (op->iov[i].iov_len)
-			out[n++] = op->iov[i];
+	for (int i = 0; op->kind != STCP_READ && room && i < op->n_iov; i++) {
+		if (!op->iov[i].iov_len)
+			continue;
+		out[n] = op->iov[i];
+		if (out[n].iov_len > room)
+			out[n].iov_len = room;
+		room -= out[n++].iov_len;
+	}
 	return n;
 }
 
@@ -120,6 +135,18 @@ static struct stcp_op *next_op(struct stcp_ep *ep)
 	return op;
 }
 
+static void spend_turn(struct stcp_ep *ep, size_t bytes)
+{
+	size_t cost = bytes > CALL_COST ? bytes : CALL_COST;
+
+	ep->tx_turn -= cost < ep->tx_turn ? cost : ep->tx_turn;
+}
+
+void stcp_tx_begin_turn(struct stcp_ep *ep)
+{
+	ep->tx_turn = TURN_MAX;
+}
+
 void stcp_tx_progress(struct stcp_ep *ep)
 {
 	struct iovec iov[1 + STCP_IOV_MAX];
@@ -140,6 +167,10 @@ void stcp_tx_progress(struct stcp_ep *ep)
 				stcp_ep_end(ep, ESHUTDOWN, TCPW_OK);
 			return;
 		}
+		if (!ep->tx_turn) {
+			stcp_ep_watch(ep, ep->events | EPOLLOUT);
+			return;
+		}
 		msg.msg_iovlen = gather_vectors(ep->sending, iov);
 		n = sendmsg(ep->source.fd, &msg, MSG_DONTWAIT | MSG_NOSIGNAL);
 		if (n < 0 && (errno == EAGAIN || errno == EINTR)) {
@@ -151,6 +182,7 @@ void stcp_tx_progress(struct stcp_ep *ep)
 				    TCPW_OK);
 			return;
 		}
+		spend_turn(ep, (size_t)n);
 		if (advance_op(ep->sending, (size_t)n)) {
 			struct stcp_op *op = ep->sending;
 

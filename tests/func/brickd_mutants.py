@@ -25,6 +25,8 @@ FAILED_AUTHS = PLAIN + "logs:Logs.test_what_needs_no_key_hides_no_failed_authent
 LISTEN = "tests/unit/brickd/test-brickd-listen"
 ARRIVING = "tests/unit/stcp/test-stcp-arriving"
 MOVED = "tests/unit/stcp/test-stcp-moved"
+STRICT = "tests/unit/stcp/test-stcp-strict"
+SENT_IN_TURNS = "tests/unit/stcp/test-stcp-turns"
 TURNS = "tests/unit/brickd/test-brickd-flush_turns"
 CHANGES = "tests/unit/brickd/test-brickd-changes"
 WORK = "tests/unit/brickd/test-brickd-work"
@@ -370,6 +372,19 @@ BRICKD_MUTANTS = {
         folder="kfabric/user"),
     "requests-of-one-address-without-a-bound": Mutant(
         "strangers", "pep.c", "from_there >= STCP_ARRIVING_PER_ADDRESS_MAX", "0", ARRIVING,
+        folder="kfabric/user"),
+    "requests-of-endpoints-are-rejected": Mutant(
+        "strangers", "pep.c", "!request || request->has_endpoint", "!request", STRICT,
+        folder="kfabric/user"),
+    "sending-has-no-end": Mutant(
+        "strangers", "tx.c", "\tspend_turn(ep, (size_t)n);\n",
+        "\t(void)spend_turn;\n", SENT_IN_TURNS, folder="kfabric/user"),
+    "a-system-call-takes-all": Mutant(
+        "strangers", "tx.c", "if (out[n].iov_len > room)", "if (0)", SENT_IN_TURNS,
+        folder="kfabric/user"),
+    "each-answer-has-a-turn": Mutant(
+        "strangers", "target.c", "\tstcp_tx_progress(ep);\n",
+        "\tstcp_tx_begin_turn(ep);\n\tstcp_tx_progress(ep);\n", SENT_IN_TURNS,
         folder="kfabric/user"),
     "strangers-hide-failed-authentications": Mutant(
         "strangers", "op_auth.c", "&c->net->lines[kind]", "&c->net->lines[BRICK_LINES_STRANGERS]",
