@@ -32,14 +32,18 @@ static struct kfiv_op *kfiv_op_of_wr(const struct kfiv_ep *ep,
 	return container_of(wr, struct kfiv_op, wr.send);
 }
 
-/* Hand the chain to the device. What it refuses is flushed by the stop. */
+/*
+ * Hand the chain to the device. What it refuses is flushed by the stop. So is what has not
+ * been handed over when that begins: behind its drain a device would still take it, and
+ * what it then says would be of memory that is its owner's again.
+ */
 void kfiv_chain_hand_over(struct kfiv_ep *ep)
 {
 	const struct ib_send_wr *bad;
 	struct ib_send_wr *first = ep->chain;
 
 	lockdep_assert_held(&ep->tx_lock);
-	if (!first)
+	if (!first || ep->tx_state == KFIV_QUEUE_STOPPED)
 		return;
 	ep->chain = NULL;
 	ep->chain_end = &ep->chain;

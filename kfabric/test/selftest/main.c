@@ -93,6 +93,7 @@ static const struct st_group st_groups[] = {
 	{ "cycle", st_test_cycle },
 	{ "memory", st_test_memory, true },
 	{ "late", st_test_late, true },
+	{ "doorbell", st_test_doorbell, true },
 };
 
 /* What is tried of providers of unconnected endpoints: st_is_unconnected(). */

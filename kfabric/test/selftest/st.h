@@ -10,6 +10,8 @@
 #define KFABRIC_SELFTEST_ST_H
 
 #include <linux/completion.h>
+#include <linux/jiffies.h>
+#include <linux/sched.h>
 #include <linux/seq_file.h>
 #include <linux/types.h>
 
@@ -82,6 +84,15 @@ void st_tap_teardown(void);
 	})
 /* Description made with a format. */
 #define CHECKF(st, cond, fmt, ...) st_checkf(st, cond, fmt, ##__VA_ARGS__)
+
+/* Wait until something is so; 0 or -ETIME. */
+#define ST_UNTIL(cond)                                                       \
+	({                                                                   \
+		unsigned long _end = jiffies + msecs_to_jiffies(ST_WAIT_MS); \
+		while (!(cond) && time_before(jiffies, _end))                \
+			schedule_timeout_uninterruptible(1);                 \
+		(cond) ? 0 : -ETIME;                                         \
+	})
 
 /* ---- op.c ---- */
 
@@ -361,6 +372,7 @@ void st_test_close(struct st *st);
 void st_test_context(struct st *st);
 void st_test_cycle(struct st *st);
 void st_test_late(struct st *st);
+void st_test_doorbell(struct st *st);
 void st_test_cntr(struct st *st);
 void st_test_look(struct st *st);
 void st_test_wait(struct st *st);

@@ -27,15 +27,6 @@
 #define STRAY_BYTES 100 /* of the last message that somebody else sends */
 #define LONG_BYTES  2000 /* of one that a port carries when its MTU is raised */
 
-/* Wait until something is so; 0 or -ETIME. */
-#define ST_UNTIL(cond)                                                       \
-	({                                                                   \
-		unsigned long _end = jiffies + msecs_to_jiffies(ST_WAIT_MS); \
-		while (!(cond) && time_before(jiffies, _end))                \
-			schedule_timeout_uninterruptible(1);                 \
-		(cond) ? 0 : -ETIME;                                         \
-	})
-
 /* ---- who is not there ------------------------------------------------------------ */
 
 /* Inject one after the other until there is no room; nobody reads. Returns how many. */
