@@ -384,7 +384,11 @@ void loop_engine(struct work_struct *work)
 
 /* ---- the end ---------------------------------------------------------- */
 
-/* When it returns, nobody touches the endpoint's operations any more. */
+/*
+ * When it returns, nobody touches the endpoint's operations any more. The pointers stay
+ * until its own engine is out, which may be in the midst of the peer's memory: a peer that
+ * finds its pointer gone has nobody to wait for.
+ */
 void loop_drain(struct loop_ep *ep)
 {
 	struct loop_ep *peer;
@@ -392,10 +396,14 @@ void loop_drain(struct loop_ep *ep)
 	bool had;
 
 	spin_lock_irqsave(&ep->post.lock, irq);
-	peer = ep->peer;
-	ep->peer = NULL;
 	ep->post.broken = true;
 	ep->closed = true;
+	spin_unlock_irqrestore(&ep->post.lock, irq);
+	/* The peer may kick it once more: what is broken moves no data. */
+	cancel_delayed_work_sync(&ep->engine);
+	spin_lock_irqsave(&ep->post.lock, irq);
+	peer = ep->peer;
+	ep->peer = NULL;
 	spin_unlock_irqrestore(&ep->post.lock, irq);
 	if (peer) {
 		spin_lock_irqsave(&peer->post.lock, irq);

@@ -16,8 +16,9 @@
  *	touched and write-held to remove one: that is the fence. No two endpoint locks are
  *	held at once. The lock of a shared receive context comes before them.
  * Lifetime: each connected endpoint holds a reference on its peer. Closing
- *	one takes both pointers away, then waits for both engines, so that
- *	neither touches the other's operations any more. An engine is kicked
+ *	one waits for its own engine, takes both pointers away, then waits for
+ *	the peer's, so that neither touches the other's operations any more;
+ *	who finds no peer when it closes need not wait. An engine is kicked
  *	only under its own lock while not closed, or under the peer's lock
  *	while the peer points to it.
  */

@@ -93,6 +93,7 @@ static const struct st_group st_groups[] = {
 	{ "cycle", st_test_cycle },
 	{ "memory", st_test_memory, true },
 	{ "late", st_test_late, true },
+	{ "two_closes", st_test_two_closes, true },
 	{ "doorbell", st_test_doorbell, true },
 };
 
