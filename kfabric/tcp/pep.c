@@ -5,7 +5,9 @@
  *   socket accepted --> handshake: waits for the request --> ktcp_req: waits
  *   for the upper layer's answer --> the endpoint's, or rejected
  *
- * Bounds: KTCP_HANDSHAKES_MAX handshakes, each with a deadline; more
+ * Bounds: KTCP_HANDSHAKES_MAX handshakes, each with a deadline. Then the oldest
+ *	one gives its place to the newest: nobody who says at once what there is
+ *	to say is kept out by those who do not. As many may be ending; more
  *	connections are closed at once.
  * Context: accept_work, and one work for each handshake, which may wait.
  * Locking: ktcp_cm_lock: who takes a request's socket away (ktcp_req_take()) is
@@ -14,6 +16,7 @@
 #include <linux/in.h>
 #include <linux/slab.h>
 #include <linux/string.h>
+#include <net/ipv6.h>
 
 #include "tcp.h"
 
@@ -21,6 +24,7 @@
 
 struct handshake {
 	struct list_head node; /* ktcp_pep.handshakes */
+	bool displaced; /* it is not in that list any more */
 	struct ktcp_pep *pep;
 	struct socket *sock;
 	struct work_struct work;
@@ -108,6 +112,39 @@ reject:
 	ktcp_cm_reject(sock, NULL, 0);
 }
 
+static void ktcp_handshake_leave(struct handshake *h)
+{
+	lockdep_assert_held(&ktcp_cm_lock);
+	list_del(&h->node);
+	h->pep->nr_waiting--;
+}
+
+static bool ktcp_same_peer(const struct sock *a, const struct sock *b)
+{
+#if IS_ENABLED(CONFIG_IPV6)
+	if (a->sk_family == AF_INET6)
+		return ipv6_addr_equal(&a->sk_v6_daddr, &b->sk_v6_daddr);
+#endif
+	return a->sk_daddr == b->sk_daddr;
+}
+
+/* The oldest one goes: of this peer, else of all. */
+static void ktcp_handshake_displace(struct ktcp_pep *p, const struct sock *sk)
+{
+	struct handshake *h, *out;
+
+	lockdep_assert_held(&ktcp_cm_lock);
+	out = list_first_entry(&p->handshakes, struct handshake, node);
+	list_for_each_entry(h, &p->handshakes, node)
+		if (ktcp_same_peer(h->sock->sk, sk)) {
+			out = h;
+			break;
+		}
+	ktcp_handshake_leave(out);
+	out->displaced = true;
+	kernel_sock_shutdown(out->sock, SHUT_RDWR);
+}
+
 static void ktcp_handshake_work(struct work_struct *work)
 {
 	struct handshake *h = container_of(work, struct handshake, work);
@@ -118,7 +155,10 @@ static void ktcp_handshake_work(struct work_struct *work)
 			      p->pep.info->ep_attr->cm_timeout_ms);
 	/* Nobody shuts the socket down after this. */
 	mutex_lock(&ktcp_cm_lock);
-	list_del(&h->node);
+	if (h->displaced)
+		ret = -ECONNABORTED;
+	else
+		ktcp_handshake_leave(h);
 	mutex_unlock(&ktcp_cm_lock);
 	if (ret)
 		sock_release(h->sock);
@@ -145,8 +185,11 @@ static void ktcp_handshake_start(struct ktcp_pep *p, struct socket *sock)
 	h->sock = sock;
 	INIT_WORK(&h->work, ktcp_handshake_work);
 	mutex_lock(&ktcp_cm_lock);
-	ok = !p->closed && p->nr_handshakes < KTCP_HANDSHAKES_MAX;
+	ok = !p->closed && p->nr_handshakes < 2 * KTCP_HANDSHAKES_MAX;
 	if (ok) {
+		if (p->nr_waiting == KTCP_HANDSHAKES_MAX)
+			ktcp_handshake_displace(p, sock->sk);
+		p->nr_waiting++;
 		p->nr_handshakes++;
 		list_add_tail(&h->node, &p->handshakes);
 	}

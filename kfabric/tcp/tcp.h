@@ -62,7 +62,7 @@
 #define KTCP_MOVED_MIN_BYTES 4096
 #define KTCP_ANSWERS	     64 /* answers due to a peer before it must wait */
 #define KTCP_BOUNCE_SIZE     16384 /* of a read's answer at a time */
-#define KTCP_HANDSHAKES_MAX  128 /* of a listener at a time */
+#define KTCP_HANDSHAKES_MAX  128 /* that a listener waits for at a time */
 
 extern struct workqueue_struct *ktcp_wq; /* data; must not wait for peers */
 extern struct workqueue_struct *ktcp_cm_wq; /* connecting; may wait */
@@ -94,8 +94,9 @@ struct ktcp_pep {
 	wait_queue_head_t idle; /* no handshake is left */
 
 	/* under ktcp_cm_lock */
-	struct list_head handshakes;
-	unsigned int nr_handshakes;
+	struct list_head handshakes; /* that are waited for */
+	unsigned int nr_waiting; /* of them */
+	unsigned int nr_handshakes; /* with those that are ending */
 	struct list_head reqs; /* that can still be answered */
 	bool closed;
 };

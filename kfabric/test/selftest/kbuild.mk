@@ -8,7 +8,7 @@ kfabric_selftest-y := $(addprefix kfabric/test/selftest/, \
 	msg/t_access.o msg/t_atomic.o msg/t_close.o msg/t_connect.o msg/t_context.o \
 	msg/t_cycle.o msg/t_doorbell.o msg/t_late.o msg/t_level.o msg/t_msg.o msg/t_order.o msg/t_queue.o \
 	msg/t_read.o msg/t_rma.o msg/t_srx.o msg/t_srx_crowd.o msg/t_srx_offer.o \
-	msg/t_two_closes.o \
+	msg/t_strangers.o msg/t_two_closes.o \
 	rdm/rdm.o rdm/rogue.o rdm/t_cost.o rdm/t_rdm.o rdm/t_rdm_alloc.o \
 	rdm/t_rdm_atomic.o rdm/t_rdm_broken.o rdm/t_rdm_busy.o rdm/t_rdm_context.o \
 	rdm/t_rdm_grant.o rdm/t_rdm_grow.o rdm/t_rdm_hostile.o rdm/t_rdm_multi.o \

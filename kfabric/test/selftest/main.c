@@ -95,6 +95,7 @@ static const struct st_group st_groups[] = {
 	{ "late", st_test_late, true },
 	{ "two_closes", st_test_two_closes, true },
 	{ "doorbell", st_test_doorbell, true },
+	{ "strangers", st_test_strangers, true },
 };
 
 /* What is tried of providers of unconnected endpoints: st_is_unconnected(). */

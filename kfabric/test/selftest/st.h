@@ -374,6 +374,7 @@ void st_test_cycle(struct st *st);
 void st_test_late(struct st *st);
 void st_test_two_closes(struct st *st);
 void st_test_doorbell(struct st *st);
+void st_test_strangers(struct st *st);
 void st_test_cntr(struct st *st);
 void st_test_look(struct st *st);
 void st_test_wait(struct st *st);

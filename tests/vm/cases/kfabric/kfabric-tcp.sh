@@ -9,4 +9,5 @@ check "the loop-back device is up" ip link set lo up
 check "the tcp provider loads" modprobe kfabric_tcp || exit
 selftest provider=tcp node=127.0.0.1 cycles="${TCP_CYCLES:-100}"
 check "there were 150 assertions or more" test "$TAP_COUNT" -ge 150
+selftest provider=tcp node=127.0.0.1 only=strangers
 check "the tcp provider unloads" wait_for 30 rmmod kfabric_tcp
