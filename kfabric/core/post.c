@@ -363,12 +363,24 @@ EXPORT_SYMBOL_GPL(kfi_info_messages);
 
 /* ---- messages ---------------------------------------------------------- */
 
+/* What a message leaves at the peer is in its receive, which nothing makes persistent. */
+static int kfi_check_send(const struct kfi_post_ep *ep,
+			  const struct fi_context *context,
+			  const struct fi_buf *buf, u64 flags)
+{
+	int ret = kfi_check_tx(&ep->ep, context, buf, flags, &ep->tx_attr,
+			       ep->max_msg_size);
+
+	if (ret)
+		return ret;
+	return flags & FI_COMMIT_COMPLETE ? -EOPNOTSUPP : 0;
+}
+
 static ssize_t kfi_post_sendmsg(struct fid_ep *fid, const struct fi_msg *msg,
 				u64 flags)
 {
 	struct kfi_post_ep *ep = to_kfi_post_ep(fid);
-	int ret = kfi_check_tx(fid, msg->context, &msg->buf, flags,
-			       &ep->tx_attr, ep->max_msg_size);
+	int ret = kfi_check_send(ep, msg->context, &msg->buf, flags);
 
 	if (ret)
 		return ret;
@@ -472,8 +484,7 @@ static ssize_t kfi_post_tsendmsg(struct fid_ep *fid,
 {
 	struct kfi_post_ep *ep = to_kfi_post_ep(fid);
 	struct kfi_op *op;
-	int ret = kfi_check_tx(fid, msg->context, &msg->buf, flags,
-			       &ep->tx_attr, ep->max_msg_size);
+	int ret = kfi_check_send(ep, msg->context, &msg->buf, flags);
 
 	if (ret)
 		return ret;

@@ -194,6 +194,9 @@ static bool st_level_ladder(struct st *st)
 				      "FI_INJECT_COMPLETE");
 		st_level_each(&l, FI_TRANSMIT_COMPLETE, "FI_TRANSMIT_COMPLETE");
 		st_level_each(&l, FI_DELIVERY_COMPLETE, "FI_DELIVERY_COMPLETE");
+		CHECK_EQ(st, st_level_send(&l, 0, 8, FI_COMMIT_COMPLETE),
+			 -EOPNOTSUPP,
+			 "a message is not made persistent, and says so");
 		delivers = l.p.a->comp_levels & FI_DELIVERY_COMPLETE;
 	}
 	st_level_close(&l);
