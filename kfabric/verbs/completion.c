@@ -318,10 +318,12 @@ static bool kfiv_ask_locked(struct kfiv_ep *ep)
 						       IB_SEND_SIGNALED } };
 
 	lockdep_assert_held(&ep->tx_lock);
-	if (kfiv_tx_post_own_locked(ep, &wr.wr))
-		return false;
+	/* Noted first: the answer may come before the post returns. */
 	ep->asked_for = list_last_entry(&ep->tx_ops, struct kfiv_op, node);
-	return true;
+	if (!kfiv_tx_post_own_locked(ep, &wr.wr))
+		return true;
+	ep->asked_for = NULL;
+	return false;
 }
 
 /*
