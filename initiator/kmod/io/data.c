@@ -107,7 +107,6 @@ void kfbk_data_done(struct kfbk_queue *q, struct kfbk_ctx *ctx,
 
 	if (entry->err) {
 		kfbk_data_fail(krq, ctx, entry);
-		kfbk_blocks_quieter(dev);
 		return;
 	}
 	spin_lock(&q->lock);

@@ -157,6 +157,8 @@ void kfbk_rq_interrupted(struct kfbk_rq *krq)
 	krq->torn = krq->is_write;
 	if (krq->copy != KFB_RETAIN_NONE)
 		kfbk_retain_over(krq->queue->dev, krq, false);
+	/* A discard may wait for it alone. */
+	kfbk_blocks_quieter(krq->queue->dev);
 }
 
 void kfbk_retain_drop(struct kfbk_device *dev, u64 first, u64 n)

@@ -133,6 +133,10 @@ uevent() {
 	check "it is detached" detach_disk
 }
 
+waits_in() { # waits_in FUNCTION: a thread of the kernel does
+	cat /proc/[0-9]*/stack 2>/dev/null | grep -q " $1"
+}
+
 # Memory that cannot be mapped for the device now can be later, although nothing
 # else is under way whose end would tell.
 dma_is_short() { # dma_is_short TIMES COMMAND...: so often in a row
@@ -176,6 +180,39 @@ reads_zeroes() {
 		cmp -n $((8 << 20)) - /dev/zero
 }
 
+# A write whose readback had no room is of the connection until that ends, and so is the
+# discard that waits for it: nothing else is over whose end would wake it.
+discard_behind_fua() {
+	check "a brick whose writes are read back serves" \
+		restart_brick brickd "persistence = assume-readback" || exit
+	check "blocks are allocated" ctl alloc 128M+4
+	check "a thin disk maps them as one" attach_disk --base 128M --size 4 \
+		--queues 1 --thin || exit
+	check "it is written" put 1
+	probe return kfiv_post_flush -11 # EAGAIN
+	xfs_io -d -s -c "pwrite -q -i /tmp/input 0 ${KIB}k" "$DISK" \
+		>/tmp/fua.out 2>&1 &
+	_writer=$!
+	check "a write with FUA waits for its readback" wait_for $LONG_S \
+		probed_above kfiv_post_flush 0
+	blkdiscard -o 2M -l 2M "$DISK" >/tmp/discard.out 2>&1 &
+	_discarder=$!
+	check "a discard of the next block waits for it" wait_for $LONG_S \
+		waits_in kfbk_free_blocks
+	kill_brick
+	probe clear
+	check "the brick serves again" serve_brick
+	check "the discard ends" wait_for 60 is_over $_discarder || exit
+	check "it is good" wait $_discarder
+	check "the write ends" wait_for $LONG_S is_over $_writer
+	check "it is good, too" wait $_writer
+	check "the disk is up" state_is up
+	check "it holds what was written" holds 0
+	check "it is detached" detach_disk
+	ctl free 128M+1 && ctl free 132M+2
+	check "brickd serves as before" restart_brick brickd
+}
+
 # A device for which little can be mapped as one, as in a guest whose memory is
 # encrypted: the disk says so, and asks for no more.
 limits() {
@@ -205,7 +242,7 @@ disk_setup
 probe_setup
 head -c $((8 << 20)) /dev/urandom >/tmp/input
 parts="resize_detach reattach_detach open_detach uevent"
-[ "$PROVIDER" != verbs ] || parts="$parts dma limits"
+[ "$PROVIDER" != verbs ] || parts="$parts dma discard_behind_fua limits"
 for part in ${KFB_PARTS:-$parts}; do
 	$part
 done
