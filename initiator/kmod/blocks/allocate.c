@@ -166,6 +166,7 @@ int kfbk_maps_add(struct kfbk_device *dev, u64 first, u64 n_blocks)
 int kfbk_maps_attach(struct kfbk_device *dev)
 {
 	int ret = kfbk_maps_add(dev, 0, dev->n_blocks);
+	int undone;
 	u64 end, i;
 
 	/* What this attach has allocated is given back when it fails. */
@@ -175,7 +176,8 @@ int kfbk_maps_attach(struct kfbk_device *dev)
 			continue;
 		while (end < dev->n_blocks && dev->blocks[end].is_new)
 			end++;
-		if (kfbk_free_run(dev, i, end - i))
+		undone = kfbk_free_run(dev, i, end - i, 0);
+		if (undone && undone != -ENOENT)
 			kfbk_err(dev, "blocks %llu to %llu stay allocated\n", i,
 				 end - 1);
 	}

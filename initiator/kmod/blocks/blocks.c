@@ -77,10 +77,8 @@ static int kfbk_discard_blocks(struct kfbk_device *dev, struct request *rq)
 	u64 n = (to >> KFB_BLOCK_SHIFT) - first;
 	int ret;
 
-	/* As many as can be mapped before they go; the rest comes again. */
-	if (dev->cache.cap)
-		n = min_t(u64, n, max(dev->cache.cap / 2, 1U));
-	ret = kfbk_free_blocks(dev, first, n);
+	/* The rest comes again. */
+	ret = kfbk_free_blocks(dev, first, &n);
 	trace_kfbrick_block(dev, first, -n, ret);
 	if (!ret)
 		kfbk_rq_step(rq, n << KFB_BLOCK_SHIFT);

@@ -11,7 +11,7 @@
  *      connection ends meanwhile copies may be written again: once more
  *   4. they are UNMAPPING, and there are no copies of what was written to them
  *   5. UNMAP: the keys are dead; UNMAPPED
- *   6. FREE
+ *   6. FREE, in the session of which they are UNMAPPING
  *   7. MAP of the blocks that stay; those who waited go on
  *
  * A session that is lost in 1 to 3 is restored with the QUIET blocks in it. One
@@ -19,7 +19,9 @@
  * UNMAPPING and UNMAPPED blocks alone, and the rest is done in the new session.
  * Steps 1 and 4 are made while no restore work runs: it would not see them.
  *
- * Of a cache of mappings those that are not mapped are mapped first.
+ * What is not mapped may be another's by now, and FREE does not ask. So what has been
+ * mapped once is mapped first, which compares its birth, and is mapped until step 5. When
+ * it is not, at step 4, or the session is lost before FREE is answered, all begins again.
  *
  * Context: the map work, and nobody else.
  */
@@ -105,7 +107,8 @@ static int kfbk_unmap_span(struct kfbk_device *dev, struct span span)
 }
 
 /* FREE each run of allocated blocks; they read as zeros afterwards. */
-static int kfbk_free_allocated(struct kfbk_device *dev, u64 first, u64 end)
+static int kfbk_free_allocated(struct kfbk_device *dev, u64 first, u64 end,
+			       u64 session_id)
 {
 	u64 stop, i, j;
 	int ret = 0;
@@ -114,7 +117,9 @@ static int kfbk_free_allocated(struct kfbk_device *dev, u64 first, u64 end)
 		stop = kfbk_run_end(dev, i, end);
 		if (dev->blocks[i].state != KFB_BLOCK_UNMAPPED)
 			continue;
-		ret = kfbk_free_run(dev, i, stop - i);
+		ret = kfbk_free_run(dev, i, stop - i, session_id);
+		if (ret == -ENOENT)
+			ret = 0;
 		if (ret)
 			break;
 		kfbk_lock(dev);
@@ -128,13 +133,17 @@ static int kfbk_free_allocated(struct kfbk_device *dev, u64 first, u64 end)
 }
 
 static int kfbk_free_span(struct kfbk_device *dev, struct span span, u64 first,
-			  u64 n)
+			  u64 n, bool *again)
 {
 	int ret = kfbk_unmap_span(dev, span);
 	u64 session_id;
 	int rest = 0;
 
-	ret = ret ?: kfbk_free_allocated(dev, first, first + n);
+	if (!ret) {
+		ret = kfbk_free_allocated(dev, first, first + n,
+					  span.session_id);
+		*again = kfbk_is_in_doubt(ret);
+	}
 	/* With a cache they are mapped when they are needed. */
 	if (!dev->cache.cap)
 		rest = kfbk_map_unmapped(dev, span.first, span.end,
@@ -142,6 +151,7 @@ static int kfbk_free_span(struct kfbk_device *dev, struct span span, u64 first,
 	if (!rest || READ_ONCE(dev->core.is_over))
 		return rest ?: ret;
 	/* Blocks that hold data cannot be reached: that is no small thing. */
+	*again = false;
 	kfbk_lock(dev);
 	session_id = dev->core.client.session_id;
 	kfbk_unlock(dev);
@@ -230,19 +240,33 @@ static int kfbk_make_span_durable(struct kfbk_device *dev)
 	return ret;
 }
 
-int kfbk_free_blocks(struct kfbk_device *dev, u64 first, u64 n)
+/* Has it been mapped, and is it not now? Or may it have been freed? */
+static bool kfbk_is_to_compare(const struct kfb_block *b)
+{
+	return b->state == KFB_BLOCK_UNMAPPED &&
+	       (b->has_birth || b->may_be_gone);
+}
+
+/* Those that were mapped first may have had to go for others. */
+static bool kfbk_are_compared(const struct kfbk_device *dev, u64 first, u64 n)
+{
+	u64 i = first;
+
+	while (i < first + n && !kfbk_is_to_compare(&dev->blocks[i]))
+		i++;
+	return i == first + n;
+}
+
+/* All steps; @again: from the beginning, in what session there is then. */
+static int kfbk_free_compared(struct kfbk_device *dev, u64 first, u64 n,
+			      bool *again)
 {
 	struct span span;
 	int ret = 0;
 	u64 i;
 
-	/*
-	 * A block that is not mapped may be another's by now. Mapping it
-	 * compares its birth, and keeps others out until it is unmapped.
-	 */
 	for (i = first; !ret && i < first + n; i++) {
-		if (dev->blocks[i].state == KFB_BLOCK_UNMAPPED &&
-		    dev->blocks[i].has_birth)
+		if (kfbk_is_to_compare(&dev->blocks[i]))
 			ret = kfbk_cache_load(dev, i);
 	}
 	ret = ret ?: kfbk_check_room(dev, first, n);
@@ -250,6 +274,9 @@ int kfbk_free_blocks(struct kfbk_device *dev, u64 first, u64 n)
 	if (ret)
 		return ret;
 	ret = kfbk_make_span_durable(dev);
+	*again = !ret && !kfbk_are_compared(dev, first, n);
+	if (*again)
+		ret = -ECONNRESET;
 	if (ret) {
 		kfbk_blocks_move(dev, span.first, span.end, KFB_BLOCK_QUIET,
 				 KFB_BLOCK_STAY);
@@ -260,5 +287,21 @@ int kfbk_free_blocks(struct kfbk_device *dev, u64 first, u64 n)
 		kfbk_retain_drop(dev, span.first, span.end - span.first);
 	}
 	kfbk_unlock(dev);
-	return ret ?: kfbk_free_span(dev, span, first, n);
+	return ret ?: kfbk_free_span(dev, span, first, n, again);
+}
+
+int kfbk_free_blocks(struct kfbk_device *dev, u64 first, u64 *n)
+{
+	int tries = 0;
+	bool again;
+	int ret;
+
+	do {
+		again = false;
+		/* A cache has become smaller when the brick was short of memory. */
+		*n = min(*n, kfbk_cache_batch(dev));
+		ret = kfbk_free_compared(dev, first, *n, &again);
+	} while (again && kfbk_range_may_pass(dev, KFB_OP_FREE, ret,
+					      KFB_PATIENCE_DISK, tries++));
+	return ret;
 }

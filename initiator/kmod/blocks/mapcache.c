@@ -368,7 +368,6 @@ static int kfbk_load_block(struct kfbk_device *dev, u64 block,
 			   enum kfb_block_event event)
 {
 	int ret = kfbk_cache_reserve(dev, block, event);
-	struct kfb_block *b;
 
 	if (ret)
 		return ret;
@@ -379,24 +378,34 @@ static int kfbk_load_block(struct kfbk_device *dev, u64 block,
 		return 0;
 	kfbk_lock(dev);
 	kfbk_block_move(dev, block, KFB_BLOCK_FAILED);
-	b = &dev->blocks[block];
-	/* It tells that a FREE without an answer has been done. */
-	if (ret == -ENOENT && b->may_be_gone) {
-		b->may_be_gone = false;
-		b->has_birth = false;
-		kfbk_block_move(dev, block, KFB_BLOCK_FREED);
-		ret = 0;
-	}
 	kfbk_unlock(dev);
-	return ret;
+	/* It tells that a FREE without an answer has been done. */
+	return kfbk_block_is_gone(dev, block, ret) ? 0 : ret;
 }
 
 int kfbk_cache_load(struct kfbk_device *dev, u64 block)
 {
-	if (!dev->cache.cap)
-		return kfbk_map_unmapped(dev, block, block + 1,
-					 KFB_PATIENCE_DISK);
-	return kfbk_load_block(dev, block, KFB_BLOCK_MAP);
+	int ret;
+
+	if (dev->cache.cap)
+		return kfbk_load_block(dev, block, KFB_BLOCK_MAP);
+	ret = kfbk_map_unmapped(dev, block, block + 1, KFB_PATIENCE_DISK);
+	if (kfb_map_is_stale(ret))
+		kfbk_changed_hands(dev);
+	return ret;
+}
+
+u64 kfbk_cache_batch(struct kfbk_device *dev)
+{
+	struct kfbk_cache *c = &dev->cache;
+	u64 n;
+
+	if (!c->cap)
+		return U64_MAX;
+	spin_lock_bh(&c->lock);
+	n = max(c->book.limit / 2, 1U);
+	spin_unlock_bh(&c->lock);
+	return n;
 }
 
 bool kfbk_cache_ahead(struct kfbk_device *dev)

@@ -32,7 +32,10 @@ int kfbk_map_run(struct kfbk_device *dev, u64 first, u64 n, bool in_mapping);
 /* kfbk_map_run() while another try may go better. Context: the map work. */
 int kfbk_map_again(struct kfbk_device *dev, u64 first, u64 n,
 		   enum kfb_patience who);
-/* Map what is UNMAPPED of some blocks, as kfbk_map_again(); KFB_PATIENCE_NONE: once. */
+/*
+ * Map what is UNMAPPED of some blocks, as kfbk_map_again(); KFB_PATIENCE_NONE: once. What
+ * a FREE without an answer has freed is ABSENT then.
+ */
 int kfbk_map_unmapped(struct kfbk_device *dev, u64 first, u64 end,
 		      enum kfb_patience who);
 /* Until when a MAP is tried that is refused for now. */
@@ -71,6 +74,8 @@ int kfbk_unmap(struct kfbk_device *dev, u64 first, u64 end, u64 session_id);
 /* What could not be unmapped stays, unless it went with its session. */
 void kfbk_settle_unmap(struct kfbk_device *dev, u64 first, u64 end,
 		       u64 session_id, int error);
+/* A block that could not be mapped was to be freed, and has been: it is ABSENT. */
+bool kfbk_block_is_gone(struct kfbk_device *dev, u64 block, int error);
 /* A block is another's now: the device fails. Context: process. */
 void kfbk_changed_hands(struct kfbk_device *dev);
 
@@ -106,8 +111,10 @@ int kfbk_cache_reserve(struct kfbk_device *dev, u64 block,
 		       enum kfb_block_event event);
 /* Map a block for which there is room. What may pass is waited for. */
 int kfbk_cache_map(struct kfbk_device *dev, u64 block);
-/* Map a block that is UNMAPPED. */
+/* Map a block that is UNMAPPED; one that is another's now is the device's end. */
 int kfbk_cache_load(struct kfbk_device *dev, u64 block);
+/* So many blocks can be mapped one after the other before the first has to go. */
+u64 kfbk_cache_batch(struct kfbk_device *dev);
 /* Map one block in advance; false: none is wanted. */
 bool kfbk_cache_ahead(struct kfbk_device *dev);
 /* The brick gets back what it wants, and is not in use. */
@@ -123,8 +130,16 @@ void kfbk_restore_failed(struct kfbk_device *dev, u64 session_id, int error);
 void kfbk_restore(struct work_struct *work);
 
 /* discard.c */
-/* Whole blocks, none of them in use by others. Context: the map work. */
-int kfbk_free_blocks(struct kfbk_device *dev, u64 first, u64 n);
+/**
+ * kfbk_free_blocks - free whole blocks
+ * @dev: the device
+ * @first: number of the first block
+ * @n: blocks; becomes how many of them it was about
+ *
+ * Context: the map work.
+ * Return: 0, or why not.
+ */
+int kfbk_free_blocks(struct kfbk_device *dev, u64 first, u64 *n);
 
 /* resize.c */
 /* What dev->resize wants. Context: the map work. */

@@ -287,14 +287,44 @@ int kfbk_map_again(struct kfbk_device *dev, u64 first, u64 n,
 	return ret;
 }
 
+bool kfbk_block_is_gone(struct kfbk_device *dev, u64 block, int error)
+{
+	struct kfb_block *b = &dev->blocks[block];
+	bool is_gone;
+
+	kfbk_lock(dev);
+	is_gone = error == -ENOENT && b->may_be_gone &&
+		  b->state == KFB_BLOCK_UNMAPPED;
+	if (is_gone) {
+		b->may_be_gone = false;
+		b->has_birth = false;
+		kfbk_block_move(dev, block, KFB_BLOCK_FREED);
+	}
+	kfbk_unlock(dev);
+	return is_gone;
+}
+
+/* As kfbk_run_end(); what may have been freed is not mapped together with others. */
+static u64 kfbk_map_end(const struct kfbk_device *dev, u64 first, u64 end)
+{
+	const struct kfb_block *b = dev->blocks;
+	u64 stop = kfbk_run_end(dev, first, end);
+	u64 i = first + 1;
+
+	while (i < stop && b[i].may_be_gone == b[first].may_be_gone)
+		i++;
+	return i;
+}
+
 int kfbk_map_unmapped(struct kfbk_device *dev, u64 first, u64 end,
 		      enum kfb_patience who)
 {
+	u64 alone = first; /* up to there each by itself */
 	u64 i, stop;
 	int ret = 0;
 
 	for (i = first; !ret && i < end; i = stop) {
-		stop = kfbk_run_end(dev, i, end);
+		stop = i < alone ? i + 1 : kfbk_map_end(dev, i, end);
 		if (dev->blocks[i].state != KFB_BLOCK_UNMAPPED)
 			continue;
 		kfbk_lock(dev);
@@ -307,6 +337,15 @@ int kfbk_map_unmapped(struct kfbk_device *dev, u64 first, u64 end,
 		kfbk_blocks_move(dev, i, stop, KFB_BLOCK_MAPPING,
 				 KFB_BLOCK_FAILED);
 		kfbk_unlock(dev);
+		if (ret == -ENOENT && stop > i + 1 &&
+		    dev->blocks[i].may_be_gone) {
+			/* Which of them? */
+			alone = stop;
+			stop = i;
+			ret = 0;
+		} else if (kfbk_block_is_gone(dev, i, ret)) {
+			ret = 0;
+		}
 	}
 	return ret;
 }

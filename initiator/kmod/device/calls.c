@@ -55,24 +55,25 @@ bool kfbk_range_may_pass(struct kfbk_device *dev, u16 op, int error,
 	return true;
 }
 
-int kfbk_free_run(struct kfbk_device *dev, u64 first, u64 n)
+int kfbk_free_run(struct kfbk_device *dev, u64 first, u64 n, u64 session_id)
 {
-	bool is_in_doubt = false;
+	struct kfbk_call call = {
+		.core.req = { .op = KFB_OP_FREE,
+			      .u.range = { .va = kfbk_block_va(dev, first),
+					   .n_blocks = n } },
+		.core.in_session = session_id,
+	};
 	int tries = 0;
 	int ret;
 	u64 i;
 
 	do {
-		ret = kfbk_call_range(dev, KFB_OP_FREE, first, n);
-		is_in_doubt |= ret == -ECONNRESET || ret == -ETIMEDOUT;
-		/* A try that was not answered may have freed them. */
-		if (ret == -ENOMEM && is_in_doubt)
-			ret = -EAGAIN;
-	} while (ret && kfbk_range_may_pass(dev, KFB_OP_FREE, ret,
-					    KFB_PATIENCE_DISK, tries++));
-	if (ret == -ENOENT)
-		ret = 0;
-	if (!ret || !is_in_doubt)
+		ret = kfbk_call(dev, &call);
+	} while (ret && !kfbk_is_in_doubt(ret) &&
+		 kfbk_range_may_pass(dev, KFB_OP_FREE, ret, KFB_PATIENCE_DISK,
+				     tries++));
+	/* What was never sent has freed nothing. */
+	if (!kfbk_is_in_doubt(ret) || !call.core.session_id)
 		return ret;
 	kfbk_lock(dev);
 	for (i = first; i < first + n; i++)

@@ -28,7 +28,24 @@ int kfbk_call_range(struct kfbk_device *dev, u16 op, u64 block, u64 n);
 /* May another try of MAP, ALLOC or FREE go better, after the way back to the brick? Then wait. */
 bool kfbk_range_may_pass(struct kfbk_device *dev, u16 op, int error,
 			 enum kfb_patience who, int tries);
-/* FREE some blocks, again while another try may go better. */
-int kfbk_free_run(struct kfbk_device *dev, u64 first, u64 n);
+/* Nobody knows whether what was asked for has been done. */
+static inline bool kfbk_is_in_doubt(int error)
+{
+	return error == -ECONNRESET || error == -ETIMEDOUT;
+}
+
+/**
+ * kfbk_free_run - FREE some blocks, again while another try may go better
+ * @dev: the device
+ * @first: number of the first block
+ * @n: blocks
+ * @session_id: in that session alone; 0: in any
+ *
+ * A try whose outcome nobody knows is the last one: meanwhile others may get the
+ * blocks. Context: process.
+ * Return: 0; -ENOENT: one of them at least is not there, and none was freed; or
+ * another error.
+ */
+int kfbk_free_run(struct kfbk_device *dev, u64 first, u64 n, u64 session_id);
 
 #endif /* KFBRICK_CALLS_H */

@@ -5,13 +5,17 @@
  * medium keeps nothing for FLUSH while /tmp/refuse-flush is, or for one FLUSH,
  * which takes /tmp/refuse-one-flush away. It never answers a MAP that comes while
  * /tmp/hold-map is there, nor a FLUSH, while /tmp/hold-flush is, which it does not
- * do then either.
+ * do then either. With /tmp/die-free there it dies of one FREE, which takes that away,
+ * when that is done and before it says so.
  */
+#include <signal.h>
 #include <stdio.h>
 #include <unistd.h>
 
 #include "brickd/op/op.h"
 
+void __real_brick_op_finish_errno(struct brick_op *op, int error);
+void __wrap_brick_op_finish_errno(struct brick_op *op, int error);
 void __real_brick_op_flush(struct brick_op *op);
 void __wrap_brick_op_flush(struct brick_op *op);
 void __real_brick_op_map(struct brick_op *op);
@@ -37,6 +41,13 @@ static bool is_refused(struct brick_op *op, const char *what,
 		return false;
 	brick_op_finish(op, status);
 	return true;
+}
+
+void __wrap_brick_op_finish_errno(struct brick_op *op, int error)
+{
+	if (!error && op->req.op == KFB_OP_FREE && !unlink("/tmp/die-free"))
+		(void)raise(SIGKILL);
+	__real_brick_op_finish_errno(op, error);
 }
 
 void __wrap_brick_op_flush(struct brick_op *op)

@@ -153,6 +153,57 @@ discard_strands() {
 	check "brickd serves again" restart_brick brickd "$LEASE"
 }
 
+other_gets() { # other_gets VA: another client writes there, when the lease is over
+	wait_for $LONG_S other write "$1" -i /tmp/other
+}
+
+# Without a cache, too, a block that is another's by now is the disk's end.
+stranded_taken() {
+	check "a brick that refuses serves" restart_brick brickd-refusing \
+		"lease-ms = 2000"
+	check "blocks are allocated" ctl alloc 96M+8
+	check "a thin disk maps them as one, and waits for five seconds" \
+		attach_for 5 --reconnect-s 5 --base 96M --size 8 --thin || exit
+	check "they are written" each write 0 4 7
+	touch /tmp/refuse-map
+	check_fails "what is around a discard cannot be mapped again" \
+		blkdiscard -o 8M -l 2M "$DISK"
+	check "the disk has failed" wait_for $LONG_S state_is failed
+	rm /tmp/refuse-map
+	check "another client gets one of them" other_gets 110M
+	check "the disk is taken up again" brickctl reattach "$DISK"
+	check_fails "it does not read that one" block read 7
+	check "it has failed for good" wait_for $LONG_S state_is dead
+	check "it knows why" grep -q "changed hands" "$CTL/last_error"
+	check_fails "detaching says so" detach_disk
+	ctl free 96M+4 && ctl free 106M+3
+	check "brickd serves again" restart_brick brickd "$LEASE"
+}
+
+# The brick dies when it has freed a block, and before it has said so.
+free_in_doubt() {
+	check "a brick that dies of a FREE serves" \
+		restart_brick brickd-refusing "$LEASE"
+	_before=$(listed)
+	check "blocks are allocated" ctl alloc 96M+8
+	check "a thin disk maps them as one" attach_disk --base 96M --size 8 \
+		--thin || exit
+	check "they are written" each write 0 4 7
+	touch /tmp/die-free
+	blkdiscard -o 8M -l 2M "$DISK" >/tmp/doubt.out 2>&1 &
+	_discarder=$!
+	check "the brick dies of a discard" wait_for $LONG_S is_over "$BRICKD"
+	check "it serves again" serve_brick
+	check "the discard ends" wait_for $LONG_S is_over $_discarder
+	check "the discard is good" wait $_discarder
+	check "the disk is up" state_is up
+	check "the block has been freed" test "$(listed)" -eq $((_before + 7))
+	check "the others hold what was written" is_written 0 7
+	check "it is detached" detach_disk
+	ctl free 96M+4 && ctl free 106M+3
+	check "brickd serves again" restart_brick brickd "$LEASE"
+}
+
 has_held() { # has_held N: MAPs
 	[ "$(grep -c "^hold: map" $BRICK_LOG)" -ge "$1" ]
 }
@@ -310,7 +361,7 @@ discarded() {
 disk_setup "$LEASE"
 head -c 65536 /dev/urandom >/tmp/input
 head -c 65536 /dev/urandom >/tmp/other
-for part in ${KFB_PARTS:-late refused discards_refused discard_strands unanswered invalidate twice busy waits discarded taken}; do
+for part in ${KFB_PARTS:-late refused discards_refused discard_strands stranded_taken free_in_doubt unanswered invalidate twice busy waits discarded taken}; do
 	$part
 done
 disk_end

@@ -4,7 +4,7 @@
 # forced by a probe. KFB_PARTS: some of its parts, by name.
 # NEEDS: rdma nvdimm fs
 # KO: kfabric_core kfabric_verbs kfabric_tcp kfbrick kfi_probe
-# BIN: brickd brickctl
+# BIN: brickd brickd-refusing brickctl
 # GROUP: kfbrick
 # NVDIMM: 160M persist=mem-ctrl
 # MEM: 2G
@@ -213,6 +213,81 @@ discard_behind_fua() {
 	check "brickd serves as before" restart_brick brickd
 }
 
+is_up_again() { # and has lost its session
+	counter_above connects "$1" && state_is up
+}
+
+other_has() { # other_has VA: what it wrote there
+	other read "$1" --length 64K | cmp - /tmp/other
+}
+
+# Between UNMAP and FREE the session is lost, and another client gets the block.
+free_later() {
+	check "a brick with short leases serves" \
+		restart_brick brickd "lease-ms = 2000" || exit
+	check "a thin disk that maps on demand is attached" attach_disk \
+		--base 64M --size 8 --queues 1 --thin --map-cache 4 || exit
+	check "a block is written" put 2
+	probe hold kfbk_free_run
+	blkdiscard -o 4M -l 2M "$DISK" >/tmp/discard.out 2>&1 &
+	_discarder=$!
+	check "it is unmapped, and about to be freed" wait_for $LONG_S \
+		probed_above kfbk_free_run 0
+	_connects=$(counter connects)
+	kill_brick
+	check "the brick serves again" serve_brick
+	check "the disk has another session" wait_for $LONG_S \
+		is_up_again "$_connects"
+	check "another client gets the block" \
+		wait_for $LONG_S other write 68M -i /tmp/other
+	probe release
+	check "the discard ends" wait_for $LONG_S is_over $_discarder
+	probe clear
+	check "the other client's bytes are there" other_has 68M
+	check_fails "the discard has failed" wait $_discarder
+	check "so has the disk, for good" wait_for $LONG_S state_is dead
+	check_fails "detaching says so" detach_disk
+	other free 68M+1
+	check "brickd serves as before" restart_brick brickd
+}
+
+# What is mapped to be discarded has to go for the rest of it, as the brick is short of
+# memory meanwhile, and another client gets it.
+free_evicted() {
+	check "a brick that refuses serves" restart_brick brickd-refusing || exit
+	check "a thin disk that maps eight on demand is attached" attach_disk \
+		--base 64M --size 16 --queues 1 --thin --map-cache 8 || exit
+	for _block in 0 1 2 3 8; do
+		put $_block
+	done
+	check "they are flushed" xfs_io -c fsync "$DISK"
+	_connects=$(counter connects)
+	kill_brick
+	check "the brick serves again" serve_brick
+	check "the disk has another session" wait_for $LONG_S \
+		is_up_again "$_connects"
+	check "one of them is mapped there" holds 8
+	: >$BRICK_LOG
+	touch /tmp/refuse-map
+	probe hold kfbk_flush_sync
+	blkdiscard -o 0 -l 8M "$DISK" >/tmp/discard.out 2>&1 &
+	_discarder=$!
+	check "the brick has no memory to map what is discarded" \
+		wait_for $LONG_S brick_did refuse map
+	rm /tmp/refuse-map
+	check "it has, and the disk is about to flush" wait_for $LONG_S \
+		probed_above kfbk_flush_sync 0
+	check "another client gets one that had to go" \
+		wait_for $LONG_S other write 64M -i /tmp/other
+	probe release
+	check "the discard ends" wait_for $LONG_S is_over $_discarder
+	probe clear
+	check "the other client's bytes are there" other_has 64M
+	check "the disk has failed for good" wait_for $LONG_S state_is dead
+	check_fails "detaching says so" detach_disk
+	check "brickd serves as before" restart_brick brickd
+}
+
 # A device for which little can be mapped as one, as in a guest whose memory is
 # encrypted: the disk says so, and asks for no more.
 limits() {
@@ -241,7 +316,8 @@ limits() {
 disk_setup
 probe_setup
 head -c $((8 << 20)) /dev/urandom >/tmp/input
-parts="resize_detach reattach_detach open_detach uevent"
+head -c 65536 /dev/urandom >/tmp/other
+parts="resize_detach reattach_detach open_detach uevent free_later free_evicted"
 [ "$PROVIDER" != verbs ] || parts="$parts dma discard_behind_fua limits"
 for part in ${KFB_PARTS:-$parts}; do
 	$part
