@@ -110,14 +110,22 @@ static int kfbk_unmap_span(struct kfbk_device *dev, struct span span)
 static int kfbk_free_allocated(struct kfbk_device *dev, u64 first, u64 end,
 			       u64 session_id)
 {
+	u64 alone = first; /* up to there each by itself */
 	u64 stop, i, j;
 	int ret = 0;
 
 	for (i = first; !ret && i < end; i = stop) {
-		stop = kfbk_run_end(dev, i, end);
+		stop = i < alone ? i + 1 : kfbk_run_end(dev, i, end);
 		if (dev->blocks[i].state != KFB_BLOCK_UNMAPPED)
 			continue;
 		ret = kfbk_free_run(dev, i, stop - i, session_id);
+		if (ret == -ENOENT && stop > i + 1) {
+			/* One is not there, and the others are as they were. */
+			alone = stop;
+			stop = i;
+			ret = 0;
+			continue;
+		}
 		if (ret == -ENOENT)
 			ret = 0;
 		if (ret)

@@ -72,6 +72,15 @@ check "all of it is discarded" blkdiscard "$DISK"
 check "nothing is allocated any more" allocated 0
 check "it is detached" detach_disk
 
+# FREE does all or nothing: one that has gone keeps no other.
+check "four blocks are allocated" ctl alloc 0x0+4
+check "a thin disk that has not mapped them is attached" attach_disk \
+	--size 8M --thin --map-cache 8
+check "somebody else frees one of them" ctl free 2M+1
+check "all are discarded" blkdiscard "$DISK"
+check "all are freed" allocated 0
+check "it is detached" detach_disk
+
 # What frees a block in the middle takes one mapping more.
 check "a brick that allows two mappings serves" restart_brick brickd \
 	"max-mappings = 2" || exit
