@@ -14,15 +14,14 @@
 #include "disks.h"
 #include "../device/calls.h"
 
-static struct kfb_range kfbk_pr_range(struct kfbk_device *dev)
+/* The table of blocks may have more, of a try to grow that failed. */
+static struct kfb_range kfbk_pr_range(struct gendisk *disk)
 {
-	struct kfb_range range;
+	const struct kfbk_device *dev = disk->private_data;
 
-	kfbk_lock(dev);
-	range = (struct kfb_range){ .va = kfbk_block_va(dev, 0),
-				    .n_blocks = dev->n_blocks };
-	kfbk_unlock(dev);
-	return range;
+	return (struct kfb_range){ .va = kfbk_block_va(dev, 0),
+				   .n_blocks = get_capacity(disk) /
+					       KFBK_BLOCK_SECTORS };
 }
 
 /* A conflict is a status of the device, above 0; all else is an errno. */
@@ -35,7 +34,7 @@ static int kfbk_pr_change(struct block_device *bdev,
 	};
 	int ret;
 
-	call.core.req.u.reserve.range = kfbk_pr_range(dev);
+	call.core.req.u.reserve.range = kfbk_pr_range(bdev->bd_disk);
 	ret = kfbk_call(dev, &call);
 	return ret == -EBADE ? KFI_PR_CONFLICT : ret;
 }
@@ -111,7 +110,7 @@ static struct kfb_reply *kfbk_pr_read(struct block_device *bdev)
 
 	if (!reply)
 		return ERR_PTR(-ENOMEM);
-	call.core.req.u.range = kfbk_pr_range(dev);
+	call.core.req.u.range = kfbk_pr_range(bdev->bd_disk);
 	call.core.reply = reply;
 	ret = kfbk_call(dev, &call);
 	if (!ret)

@@ -156,6 +156,11 @@ check "it is changed" pr "$ONE" register $B $A
 check "it is changed without the old one" pr "$ONE" register-ignore $A
 check "the other host has one, too" pr "$TWO" register 0 $B
 check_fails "a type that is none is refused" pr "$ONE" reserve $A 7
+check_fails "a disk does not grow into what nobody has allocated" \
+	brickctl attach --resize "$ONE" --size 8
+check "it reserves" pr "$ONE" reserve $A 5
+check "what it has, and no more" shows "blocks 4"
+check "it is released" pr "$ONE" release $A 5
 for type in 1 2 3 4 5 6; do
 	try_type $type
 done
