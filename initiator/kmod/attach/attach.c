@@ -129,6 +129,7 @@ static int kfbk_attach_session(struct kfbk_device *dev)
 	ret = kfbk_maps_attach(dev);
 	if (ret)
 		return ret;
+	kfbk_claim_used(dev);
 	ret = kfbk_disk_add(dev);
 	if (ret) {
 		kfbk_say(dev, "no disk can be made: %s", fi_strerror(ret));

@@ -89,6 +89,7 @@ static int kfbk_resize_disk(struct kfbk_device *dev, struct gendisk *disk,
 		kfbk_claim_less(dev, kept);
 		return ret;
 	}
+	kfbk_claim_used(dev);
 	set_capacity(disk, n_blocks * KFBK_BLOCK_SECTORS);
 	kfbk_info(dev, "%llu blocks instead of %llu\n", n_blocks, first);
 	return 0;

@@ -65,12 +65,6 @@ int kfbk_claim(struct kfbk_device *dev, u64 n_blocks)
 		break;
 	}
 	if (instance < 0) {
-		/* Who is over has not seen what is written from now on. */
-		list_for_each_entry(other, &kfbk_claims, claim) {
-			if (kfbk_claims_is_over(other) && !dev->options.ro &&
-			    kfbk_claims_same_blocks(dev, n_blocks, other))
-				other->is_superseded = true;
-		}
 		if (list_empty(&dev->claim))
 			list_add_tail(&dev->claim, &kfbk_claims);
 		/* It may have more, of a try to grow that failed. */
@@ -81,6 +75,22 @@ int kfbk_claim(struct kfbk_device *dev, u64 n_blocks)
 		return 0;
 	kfbk_say(dev, "kfbrick%d %s", instance, what);
 	return -EEXIST;
+}
+
+void kfbk_claim_used(struct kfbk_device *dev)
+{
+	struct kfbk_device *other;
+
+	if (dev->options.ro)
+		return;
+	mutex_lock(&kfbk_claims_lock);
+	/* Who is over has not seen what is written from now on. */
+	list_for_each_entry(other, &kfbk_claims, claim) {
+		if (kfbk_claims_is_over(other) &&
+		    kfbk_claims_same_blocks(dev, dev->n_claimed, other))
+			other->is_superseded = true;
+	}
+	mutex_unlock(&kfbk_claims_lock);
 }
 
 void kfbk_claim_less(struct kfbk_device *dev, u64 n_blocks)

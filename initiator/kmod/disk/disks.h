@@ -21,6 +21,11 @@ extern const struct pr_ops kfbk_pr_ops;
  * Return: 0, or -EEXIST: there is one; dev->why has words.
  */
 int kfbk_claim(struct kfbk_device *dev, u64 n_blocks);
+/*
+ * From now on somebody may write to what it has claimed: disks that had it, and whose
+ * sessions are over, do not come back. Context: process.
+ */
+void kfbk_claim_used(struct kfbk_device *dev);
 /* So many blocks are its own: it could not grow. Context: process. */
 void kfbk_claim_less(struct kfbk_device *dev, u64 n_blocks);
 /**

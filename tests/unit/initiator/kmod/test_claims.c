@@ -136,9 +136,29 @@ one_that_is_over_is_in_nobodys_way_and_does_not_come_back(void **state)
 	kfbk_claim_settled(&disks[1]);
 	assert_int_equal(kfbk_claim(&disks[0], SIZE + 1), 0);
 	assert_int_equal(claim_again(&disks[1]), -EEXIST);
+	kfbk_claim_used(&disks[0]);
 	kfbk_unclaim(&disks[0]);
 	/* It has not seen what was written. */
 	assert_int_equal(claim_again(&disks[1]), -EEXIST);
+}
+
+static void one_that_is_over_comes_back_when_nobody_could_write(void **state)
+{
+	(void)state;
+	come(1);
+	disks[1].core.is_over = true;
+	/* No disk could be made there. */
+	assert_int_equal(kfbk_claim(&disks[0], SIZE + 1), 0);
+	kfbk_unclaim(&disks[0]);
+	assert_int_equal(claim_again(&disks[1]), 0);
+	kfbk_claim_settled(&disks[1]);
+	/* One that only reads was. */
+	disks[0].options.ro = true;
+	assert_int_equal(kfbk_claim(&disks[0], SIZE + 1), 0);
+	kfbk_claim_used(&disks[0]);
+	kfbk_unclaim(&disks[0]);
+	assert_int_equal(claim_again(&disks[1]), 0);
+	kfbk_claim_settled(&disks[1]);
 }
 
 static void one_that_tries_to_come_back_is_in_the_way(void **state)
@@ -184,6 +204,8 @@ int main(void)
 			what_a_disk_has_kept_stays_its_own_when_it_grows_by_less),
 		CLAIMS_TEST(
 			one_that_is_over_is_in_nobodys_way_and_does_not_come_back),
+		CLAIMS_TEST(
+			one_that_is_over_comes_back_when_nobody_could_write),
 		CLAIMS_TEST(one_that_tries_to_come_back_is_in_the_way),
 		CLAIMS_TEST(what_is_told_apart_may_have_the_same_blocks),
 	};

@@ -199,6 +199,12 @@ others() {
 	check "others: it is up" state_is up
 	check "others: the brick stays away once more" stay_away
 	check "others: and is back" serve_brick
+	check_fails "others: a disk that the brick has no room for is none" \
+		ctl attach --base 0x0 --size 1G
+	check "others: nothing was written then, either" reattach
+	check "others: it is up again" state_is up
+	check "others: the brick stays away for the last time" stay_away
+	check "others: and is there again" serve_brick
 	check "others: another disk is there" attach
 	check "others: it is written" eval 'put /tmp/new && sync_disk'
 	_second=$DISK DISK=$_first CTL=$_first_ctl
