@@ -338,16 +338,7 @@ int kfbk_resize(int instance, u64 n_blocks, char why[KFBK_WHY_BYTES])
 		return -ENODEV;
 	}
 	ret = kfbk_resize_wait(dev, n_blocks);
-	if (ret == -EBUSY) {
-		strscpy(why, "it is growing already", KFBK_WHY_BYTES);
-	} else if (ret == -ENOMEM) {
-		strscpy(why, "no memory for the table of blocks",
-			KFBK_WHY_BYTES);
-	} else if (ret == -EINVAL) {
-		strscpy(why,
-			"it does not become smaller, nor go beyond the address space",
-			KFBK_WHY_BYTES);
-	} else if (ret) {
+	if (ret) {
 		kfbk_lock(dev);
 		strscpy(why, dev->why, KFBK_WHY_BYTES);
 		kfbk_unlock(dev);

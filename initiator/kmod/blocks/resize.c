@@ -34,13 +34,17 @@ static int kfbk_grow_table(struct kfbk_device *dev, u64 n_blocks)
 
 	if (n_blocks <= dev->n_blocks)
 		return 0;
-	if (cap && n_blocks >= KFB_MAPCACHE_NONE)
+	if (cap && n_blocks >= KFB_MAPCACHE_NONE) {
+		kfbk_say(dev, "a disk that maps on demand has fewer blocks");
 		return -EINVAL;
+	}
 	blocks = kvcalloc(n_blocks, sizeof(*blocks), GFP_KERNEL);
 	if (cap)
 		nodes = kvcalloc(n_blocks, sizeof(*nodes), GFP_KERNEL);
-	if (!blocks || (cap && !nodes))
+	if (!blocks || (cap && !nodes)) {
+		kfbk_say(dev, "no memory for the table of blocks");
 		goto free;
+	}
 	ret = kfbk_lock_settled(dev);
 	if (!ret) {
 		struct kfb_block *old = dev->blocks;
@@ -67,8 +71,12 @@ static int kfbk_resize_disk(struct kfbk_device *dev, struct gendisk *disk,
 	u64 kept;
 	int ret;
 
-	if (n_blocks < first || kfb_range_check(dev->options.base, n_blocks))
+	if (n_blocks < first || kfb_range_check(dev->options.base, n_blocks)) {
+		kfbk_say(
+			dev,
+			"it does not become smaller, nor go beyond the address space");
 		return -EINVAL;
+	}
 	ret = kfbk_claim(dev, n_blocks);
 	if (ret)
 		return ret;
@@ -137,6 +145,8 @@ int kfbk_resize_wait(struct kfbk_device *dev, u64 n_blocks)
 	if (!ret)
 		queue_work(kfbk_map_wq, &dev->map_work);
 	kfbk_unlock(dev);
+	if (ret == -EBUSY)
+		kfbk_say(dev, "it is growing already");
 	if (ret)
 		return ret;
 	wait_for_completion(&job.done);

@@ -100,7 +100,14 @@ second=$DISK DISK=$first CTL=$first_ctl
 check "it does not grow into that one" \
 	says "has blocks of this range already" resize 2G
 check "that is detached" brickctl detach "$second"
-check "what the brick has it gets after all" resize 17
+check "another client allocates the next block" other alloc 32M+1
+other map 32M+1 --rw --exclusive --hold 3600 >/tmp/hold.out 2>&1 &
+check "and maps it" wait_for $LONG_S grep -q REMOTE /tmp/hold.out
+check "the disk does not get that, and it is said why" \
+	says "blocks of the range are mapped" resize 17
+check "it has its size still" blocks_are 16
+check "the other client goes" kill "$(pidof brickctl)"
+check "what the brick has it gets after all" wait_for $LONG_S resize 17
 check "that is its size" blocks_are 17
 check "a kill of the brick changes nothing" kill_brick
 check "brickd serves again" serve_brick
