@@ -83,6 +83,8 @@ struct kfb_initiator;
  * @flush_ids: by the engine's slot: the number of a FLUSH request's op
  * @flush_until_ms: until then a FLUSH request waits that the session has no room for;
  *	0: none does
+ * @refused_until_ms: until then a FLUSH that the brick refuses for now is sent again; 0:
+ *	none was refused
  * @makes_mapping: by the engine's slot: a MAP that is not for a further page
  * @flush: what was written and is not durable; under the queue's lock, but for
  *	ops, which are joined and ended under both locks and posted under the
@@ -107,6 +109,7 @@ struct kfb_initiator_queue {
 	struct kfb_message unsent[KFB_ENGINE_TX_MAX];
 	__u64 flush_ids[KFB_ENGINE_CALLS];
 	__u64 flush_until_ms;
+	__u64 refused_until_ms;
 	_Bool makes_mapping[KFB_ENGINE_CALLS];
 	struct kfb_flush_queue flush;
 	struct kfb_window window;
@@ -359,6 +362,7 @@ struct kfb_initiator_retain {
  * @replay_due: copies are to be written again before anything else; as @retains
  * @is_over: nobody will ever answer
  * @are_due: some of @flushes are to begin
+ * @flush_again_ms: no FLUSH goes out before, for the brick has refused one; or 0
  * @untold_error: of the medium, until a flush of everything returns it
  * @n_closed: endpoints that were closed; as long as it stays what was flushed
  *	has not been written again
@@ -390,6 +394,7 @@ struct kfb_initiator {
 	_Bool replay_due;
 	_Bool is_over;
 	_Bool are_due;
+	__u64 flush_again_ms;
 	int untold_error;
 	__u64 n_closed;
 	struct kfb_ring calls;

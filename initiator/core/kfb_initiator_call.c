@@ -278,6 +278,8 @@ __u64 kfb_initiator_next_ms(const struct kfb_initiator *i)
 	/* 0 where they wait for a credit: that comes with an answer. */
 	if (i->late_at_ms && i->late_at_ms < at_ms)
 		at_ms = i->late_at_ms;
+	if (i->flush_again_ms && i->flush_again_ms < at_ms)
+		at_ms = i->flush_again_ms;
 	kfb_ring_for_each(call, after, &i->calls, node) {
 		if (call->until_ms && call->until_ms < at_ms)
 			at_ms = call->until_ms;

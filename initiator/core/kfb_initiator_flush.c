@@ -15,6 +15,10 @@
 #include <linux/string.h>
 #include "kfb_err.h"
 #include "kfb_initiator_priv.h"
+#include "session/kfb_refusal.h"
+
+/* Between tries of a FLUSH that the brick refuses for now. */
+#define KFB_FLUSH_AGAIN_MS 100
 
 /* There is nothing to post. */
 #define KFB_FLUSH_IS_OVER 1
@@ -188,19 +192,26 @@ static _Bool kfb_initiator_begin_flushes(struct kfb_initiator *i)
 	return any;
 }
 
+/* An op is over. One of a connection that is gone proves nothing: -ENOENT. */
+static int kfb_initiator_op_over(struct kfb_initiator_queue *q, __u64 id,
+				 int error)
+{
+	int rc;
+
+	kfb_initiator_lock(q);
+	rc = kfb_flush_done(&q->flush, id, error);
+	kfb_initiator_unlock(q);
+	return rc;
+}
+
 /* An op is over: who waited for it as the last one is told. */
 static void kfb_initiator_op_done(struct kfb_initiator_queue *q, __u64 id,
 				  int error)
 {
 	struct kfb_initiator *i = q->initiator;
 	struct kfb_initiator_flush *flush, *after;
-	int rc;
 
-	kfb_initiator_lock(q);
-	rc = kfb_flush_done(&q->flush, id, error);
-	kfb_initiator_unlock(q);
-	/* One of a connection that is gone proves nothing. */
-	if (rc)
+	if (kfb_initiator_op_over(q, id, error))
 		return;
 	kfb_ring_for_each(flush, after, &i->flushes, node) {
 		if (!flush->is_due &&
@@ -274,6 +285,8 @@ _Bool kfb_initiator_pump_flushes(struct kfb_initiator *i)
 	/* What is to be written again is not durable yet. */
 	if (kfb_client_state(&i->client) != KFB_CLIENT_LIVE || i->replay_due)
 		return 0;
+	if (i->flush_again_ms)
+		return 0;
 	any = kfb_initiator_begin_flushes(i);
 	for (n = 0; n < i->client.n_used; n++) {
 		struct kfb_initiator_queue *q = i->queues[n];
@@ -291,6 +304,10 @@ void kfb_initiator_flushes_due(struct kfb_initiator *i)
 	struct kfb_flush_op *op;
 	__u32 n;
 
+	if (i->flush_again_ms && now_ms >= i->flush_again_ms) {
+		i->flush_again_ms = 0;
+		kfb_initiator_pump_flushes(i);
+	}
 	for (n = 0; n < i->client.config.n_queues; n++) {
 		struct kfb_initiator_queue *q = i->queues[n];
 
@@ -332,6 +349,45 @@ void kfb_initiator_flushed(struct kfb_initiator_queue *q, __u64 id, int error)
 }
 
 /*
+ * The brick refuses a FLUSH. Where that passes those who wait for it begin again, for as
+ * long as they would wait for an answer; false: they are told.
+ */
+static _Bool kfb_initiator_flush_again(struct kfb_initiator_queue *q, __u64 id,
+				       int error)
+{
+	const char *why = kfb_refusal_why(KFB_OP_FLUSH, error);
+	struct kfb_initiator_flush *flush, *after;
+	struct kfb_initiator *i = q->initiator;
+	__u64 now_ms = i->ops->now_ms(i);
+
+	if (i->gives_flushes_up ||
+	    !kfb_refusal_may_pass(KFB_OP_FLUSH, error, KFB_PATIENCE_DISK) ||
+	    (q->refused_until_ms && now_ms >= q->refused_until_ms)) {
+		if (q->refused_until_ms)
+			i->ops->say(i, KFB_SAY_LOG, "a flush has failed", why,
+				    error);
+		q->refused_until_ms = 0;
+		return 0;
+	}
+	if (kfb_initiator_op_over(q, id, error))
+		return 1;
+	if (!q->refused_until_ms) {
+		q->refused_until_ms = now_ms + i->timeout_ms;
+		i->ops->say(i, KFB_SAY_LOG, "the brick cannot flush for now",
+			    why, error);
+	}
+	kfb_ring_for_each(flush, after, &i->flushes, node) {
+		if (kfb_flush_ticket_waits(&flush->ticket, q->index, id))
+			flush->is_due = 1;
+	}
+	i->are_due = 1;
+	i->flush_again_ms = now_ms + KFB_FLUSH_AGAIN_MS;
+	if (i->ops->wake_at)
+		i->ops->wake_at(i, i->flush_again_ms);
+	return 1;
+}
+
+/*
  * The answer is to the op that was asked for, and to no other: when that one went
  * with its connection, the request was sent again on the next, but whoever
  * waited has joined another op, which covers more.
@@ -352,6 +408,10 @@ void kfb_initiator_flush_answered(struct kfb_initiator_queue *q,
 	}
 	switch (outcome->kind) {
 	case KFB_OUTCOME_REPLY:
+		if (outcome->error &&
+		    kfb_initiator_flush_again(q, id, outcome->error))
+			break;
+		q->refused_until_ms = 0;
 		kfb_initiator_flushed(q, id, outcome->error);
 		break;
 	case KFB_OUTCOME_TIMEOUT:
@@ -384,6 +444,8 @@ void kfb_initiator_end_flushes(struct kfb_initiator *i)
 void kfb_initiator_flush_lost(struct kfb_initiator_queue *q)
 {
 	q->initiator->n_closed++;
+	q->initiator->flush_again_ms = 0;
+	q->refused_until_ms = 0;
 	q->flush_until_ms = 0;
 	q->initiator->retain.has_failed = 1;
 	kfb_initiator_lock(q);

@@ -288,17 +288,19 @@ _Bool kfb_flush_ticket_join(struct kfb_flush_ticket *ticket, __u32 index,
 	return ticket->op[index] != 0;
 }
 
+_Bool kfb_flush_ticket_waits(const struct kfb_flush_ticket *ticket, __u32 queue,
+			     __u64 id)
+{
+	return queue < KFB_FLUSH_QUEUES_MAX &&
+	       ticket->waiting & (__u32)1 << queue && ticket->op[queue] == id;
+}
+
 _Bool kfb_flush_ticket_done(struct kfb_flush_ticket *ticket, __u32 queue,
 			    __u64 id, int error)
 {
-	__u32 bit;
-
-	if (queue >= KFB_FLUSH_QUEUES_MAX)
+	if (!kfb_flush_ticket_waits(ticket, queue, id))
 		return 0;
-	bit = (__u32)1 << queue;
-	if (!(ticket->waiting & bit) || ticket->op[queue] != id)
-		return 0;
-	ticket->waiting &= ~bit;
+	ticket->waiting &= ~((__u32)1 << queue);
 	if (error && !ticket->error)
 		ticket->error = error;
 	return !ticket->waiting;

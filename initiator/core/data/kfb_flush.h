@@ -263,6 +263,10 @@ void kfb_flush_ticket_again(struct kfb_flush_ticket *ticket);
 _Bool kfb_flush_ticket_join(struct kfb_flush_ticket *ticket, __u32 index,
 			    struct kfb_flush_queue *queue);
 
+/* Does a flush wait for that op of a queue? */
+_Bool kfb_flush_ticket_waits(const struct kfb_flush_ticket *ticket, __u32 queue,
+			     __u64 id);
+
 /**
  * kfb_flush_ticket_done - an op of a queue is done
  * @ticket: the ticket

@@ -85,6 +85,24 @@ CLIENT_MUTANTS = {
     "flush-has-its-time-anew-with-each-reply": Mutant(
         "calls", "kfb_initiator_flush.c", "\tif (q->flush_until_ms)\n\t\treturn;\n", "",
         REQUESTS, folder=CORE),
+    "refused-flush-fails-at-once": Mutant(
+        "calls", "kfb_initiator_flush.c", "\t\tif (outcome->error &&\n", "\t\tif (0 && outcome->error &&\n",
+        REQUESTS, folder=CORE),
+    "refused-flush-is-sent-for-ever": Mutant(
+        "calls", "kfb_initiator_flush.c", "now_ms >= q->refused_until_ms)", "0)", REQUESTS,
+        folder=CORE),
+    "refused-flush-is-sent-at-once": Mutant(
+        "calls", "kfb_initiator_flush.c", "now_ms + KFB_FLUSH_AGAIN_MS;", "0;", REQUESTS,
+        folder=CORE),
+    "who-sleeps-misses-refused-flushes": Mutant(
+        "calls", "kfb_initiator_call.c", "i->flush_again_ms && i->", "0 && i->", REQUESTS,
+        folder=CORE),
+    "refused-flush-waits-on-another-connection": Mutant(
+        "calls", "kfb_initiator_flush.c", "\tq->initiator->flush_again_ms = 0;\n", "", REQUESTS,
+        folder=CORE),
+    "library-sends-refused-flushes-again": Mutant(
+        "calls", "kfb_initiator_flush.c", "if (i->gives_flushes_up ||\n", "if (0 ||\n", REQUESTS,
+        folder=CORE),
     "session-without-requests-ends-by-a-flush": Mutant(
         "calls", "kfb_initiator_flush.c", "if (i->replay_due || !kfb_client_usable(&i->client, n, now_ms))",
         "if (0)", REQUESTS, folder=CORE),

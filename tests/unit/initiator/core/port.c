@@ -115,6 +115,7 @@ static void say(struct kfb_initiator *i, enum kfb_initiator_level level,
 		const char *what, const char *detail, int error)
 {
 	port_of(i)->n_reasons += level == KFB_SAY_WHY;
+	port_of(i)->n_logged += level == KFB_SAY_LOG;
 	(void)detail;
 	(void)error;
 	assert_non_null(what);

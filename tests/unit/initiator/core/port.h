@@ -43,6 +43,7 @@ struct port {
 	int post_error; /* of writing a copy */
 	struct kfb_rate rate; /* that it was told last */
 	uint32_t n_reasons; /* for which it waits, or has failed */
+	uint32_t n_logged; /* that the log has */
 };
 
 extern struct port *port;

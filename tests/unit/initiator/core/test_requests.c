@@ -410,6 +410,107 @@ static void the_time_of_a_flush_without_room_is_one_of_the_session(void **state)
 	assert_int_equal(port->q[0].flush_until_ms, 0);
 }
 
+/* Begin a flush of queue 0 by a FLUSH, which the brick answers so. */
+static void answer_flush(int error)
+{
+	struct kfb_outcome outcome = { .kind = KFB_OUTCOME_REPLY,
+				       .op = KFB_OP_FLUSH,
+				       .error = error };
+	const struct kfb_initiator_queue *q = &port->q[0];
+	uint16_t slot = 0;
+
+	assert_int_equal(q->flush.n_posted, 1);
+	while (!q->flush_ids[slot] || q->flush_ids[slot] != q->flush.last_id)
+		slot++;
+	outcome.slot = slot;
+	kfb_initiator_answered(&port->q[0], &outcome);
+}
+
+static void begin_flush_that_is_refused(int error)
+{
+	port->i.flush_mode = KFB_FLUSH_MESSAGE;
+	flush.only = 0;
+	kfb_initiator_flush(&port->i, &flush);
+	answer_flush(error);
+}
+
+/* Nothing is lost, and nothing is wrong with the connection. */
+static void a_flush_that_is_refused_for_now_is_sent_again(void **state)
+{
+	static const int errors[] = { -ENOMEM, -EBUSY, -EAGAIN };
+
+	(void)state;
+	for (unsigned int n = 0; n < 3; n++) {
+		kfb_flush_wrote(&port->q[0].flush, 0, 512);
+		begin_flush_that_is_refused(errors[n]);
+		assert_null(port->done);
+		assert_int_equal(port->n_logged, n + 1);
+		assert_false(kfb_initiator_is_lost(&port->q[0]));
+		/* Not at once, and whoever sleeps comes back for it. */
+		assert_int_equal(port->q[0].flush.n_posted, 0);
+		assert_int_equal(kfb_initiator_next_ms(&port->i), 1100);
+		kfb_initiator_run(&port->i);
+		assert_int_equal(port->q[0].flush.n_posted, 0);
+		port->i.flush_again_ms = 1000;
+		kfb_initiator_run(&port->i);
+		answer_flush(-ENOMEM);
+		assert_int_equal(port->n_logged, n + 1);
+		port->i.flush_again_ms = 1000;
+		kfb_initiator_run(&port->i);
+		answer_flush(0);
+		assert_ptr_equal(port->done, &flush);
+		assert_int_equal(port->error, 0);
+		assert_int_equal(port->q[0].refused_until_ms, 0);
+		port->done = NULL;
+	}
+}
+
+static void a_flush_that_is_refused_has_its_time(void **state)
+{
+	(void)state;
+	begin_flush_that_is_refused(-ENOMEM);
+	assert_int_equal(port->q[0].refused_until_ms,
+			 1000 + port->i.timeout_ms);
+	port->i.flush_again_ms = 1000;
+	kfb_initiator_run(&port->i);
+	port->q[0].refused_until_ms = 1000;
+	answer_flush(-ENOMEM);
+	assert_ptr_equal(port->done, &flush);
+	assert_int_equal(port->error, -ENOMEM);
+	assert_int_equal(port->n_logged, 2);
+	assert_true(kfb_initiator_is_dirty(&port->i));
+	/* The next one has its own. */
+	assert_int_equal(port->q[0].refused_until_ms, 0);
+}
+
+static void
+a_flush_that_is_refused_goes_on_with_the_next_connection(void **state)
+{
+	(void)state;
+	begin_flush_that_is_refused(-ENOMEM);
+	kfb_initiator_flush_lost(&port->q[0]);
+	assert_int_equal(port->i.flush_again_ms, 0);
+	assert_int_equal(port->q[0].refused_until_ms, 0);
+	kfb_initiator_pump_flushes(&port->i);
+	answer_flush(0);
+	assert_ptr_equal(port->done, &flush);
+	assert_int_equal(port->error, 0);
+}
+
+static void what_does_not_pass_fails_a_flush_at_once(void **state)
+{
+	(void)state;
+	begin_flush_that_is_refused(-EIO);
+	assert_ptr_equal(port->done, &flush);
+	assert_int_equal(port->error, -EIO);
+	port->done = NULL;
+	/* Who gives a flush up that has no answer tries again by himself. */
+	port->i.gives_flushes_up = 1;
+	begin_flush_that_is_refused(-ENOMEM);
+	assert_ptr_equal(port->done, &flush);
+	assert_int_equal(port->error, -ENOMEM);
+}
+
 /* The session after a loss, too, has something the brick would keep for a lease. */
 static void who_leaves_tells_the_brick_and_waits_for_little(void **state)
 {
@@ -483,6 +584,10 @@ int main(void)
 		CASE(a_flush_without_room_ends_its_connection_in_its_time),
 		CASE(a_flush_without_room_is_given_up_in_its_time),
 		CASE(the_time_of_a_flush_without_room_is_one_of_the_session),
+		CASE(a_flush_that_is_refused_for_now_is_sent_again),
+		CASE(a_flush_that_is_refused_has_its_time),
+		CASE(a_flush_that_is_refused_goes_on_with_the_next_connection),
+		CASE(what_does_not_pass_fails_a_flush_at_once),
 		CASE(who_leaves_tells_the_brick_and_waits_for_little),
 		CASE(whoever_waits_is_told_of_the_end_once),
 	};
