@@ -12,6 +12,8 @@
 #include <kfabric/kfi_av.h>
 #include <kfabric/kfi_socket.h>
 
+#include "core.h"
+
 int kfi_socket_buf_alloc(struct kfi_socket_buf *room, size_t max_msg_size,
 			 size_t iov_limit)
 {
@@ -21,13 +23,6 @@ int kfi_socket_buf_alloc(struct kfi_socket_buf *room, size_t max_msg_size,
 	room->pieces = kvcalloc(room->count, sizeof(*room->pieces), GFP_KERNEL);
 	return room->pieces ? 0 : -ENOMEM;
 }
-EXPORT_SYMBOL_GPL(kfi_socket_buf_alloc);
-
-void kfi_socket_buf_free(struct kfi_socket_buf *room)
-{
-	kvfree(room->pieces);
-}
-EXPORT_SYMBOL_GPL(kfi_socket_buf_free);
 
 void kfi_socket_iter(struct kfi_socket_buf *room, struct iov_iter *iter,
 		     unsigned int direction, const struct fi_buf *buf)
@@ -53,23 +48,8 @@ void kfi_socket_iter(struct kfi_socket_buf *room, struct iov_iter *iter,
 }
 EXPORT_SYMBOL_GPL(kfi_socket_iter);
 
-int kfi_socket_bind(struct socket *sock, struct sockaddr_in6 *name)
-{
-	struct sockaddr_storage bound = {};
-	int ret =
-		kernel_bind(sock, (struct sockaddr *)name, kfi_addr_len(name));
-
-	if (ret)
-		return ret;
-	ret = kernel_getsockname(sock, (struct sockaddr *)&bound);
-	if (ret < 0)
-		return ret;
-	return kfi_name_set(name, &bound) ? 0 : -EAFNOSUPPORT;
-}
-EXPORT_SYMBOL_GPL(kfi_socket_bind);
-
-int kfi_socket_send(struct socket *sock, struct kfi_socket_buf *room,
-		    const struct sockaddr_in6 *to, const struct fi_buf *buf)
+int kfi_socket_send(struct kfi_socket_ep *ep, const struct sockaddr_in6 *to,
+		    const struct fi_buf *buf)
 {
 	struct msghdr msg = {
 		.msg_name = (void *)to,
@@ -78,8 +58,8 @@ int kfi_socket_send(struct socket *sock, struct kfi_socket_buf *room,
 	};
 	int ret;
 
-	kfi_socket_iter(room, &msg.msg_iter, KFI_ITER_SOURCE, buf);
-	ret = sock_sendmsg(sock, &msg);
+	kfi_socket_iter(&ep->buf, &msg.msg_iter, KFI_ITER_SOURCE, buf);
+	ret = sock_sendmsg(ep->sock, &msg);
 	return min(ret, 0);
 }
 EXPORT_SYMBOL_GPL(kfi_socket_send);

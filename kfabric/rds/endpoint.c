@@ -1,105 +1,139 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * The rds provider: endpoints: opening, binding, closing.
+ * The rds provider: endpoints: opening, posting and cancelling, which queue and kick
+ * the engine.
+ *
+ * Context: posting: any but hardirq; no sleep, no allocation. submit_inline():
+ *	process.
+ * Locking: kfi_post_ep.lock.
  */
-#include <linux/mm.h>
-#include <linux/sched.h>
 #include <linux/slab.h>
 
 #include "rds.h"
 
-/* ---- closing ------------------------------------------------------------ */
+/* ---- posting ------------------------------------------------------------ */
 
-static void krds_ep_close(struct kfid *fid)
+static int krds_ready(struct kfi_post_ep *post, u64 dir)
 {
-	struct krds_ep *ep = container_of(fid, struct krds_ep, post.ep.fid);
-
-	spin_lock_irq(&ep->post.lock);
-	ep->closed = true;
-	ep->post.broken = true;
-	spin_unlock_irq(&ep->post.lock);
-	remove_wait_queue(&ep->sock->wq.wait, &ep->wait);
-	cancel_delayed_work_sync(&ep->engine);
-	/* From here on this is the engine, when nobody else is, or will be. */
-	while (!krds_own_last(ep))
-		schedule_timeout_uninterruptible(1);
-	krds_end_all(ep);
-	sock_release(ep->sock);
-	ep->sock = NULL;
+	return to_krds_ep(post)->base.bound ? 0 : -FI_EOPBADSTATE;
 }
 
-static void krds_ep_free(struct krds_ep *ep)
+static int krds_queue(struct kfi_post_ep *post, struct kfi_op *base)
 {
-	if (ep->sock)
-		sock_release(ep->sock);
-	kfi_socket_buf_free(&ep->buf);
-	kvfree(ep->post.slot_mem);
-	kfree(ep);
-}
+	struct krds_ep *ep = to_krds_ep(post);
+	struct krds_op *op = to_krds_op(base);
+	bool news = true;
 
-static void krds_ep_release(struct kfid *fid)
-{
-	krds_ep_free(container_of(fid, struct krds_ep, post.ep.fid));
-}
-
-/* ---- binding ------------------------------------------------------------ */
-
-static int krds_ep_control(struct kfid *fid, int command, void *arg)
-{
-	struct krds_ep *ep = container_of(fid, struct krds_ep, post.ep.fid);
-	int ret;
-
-	if (command != FI_ENABLE)
-		return -ENOSYS;
-	ret = kfi_socket_bind(ep->sock, &ep->name);
-	if (ret)
-		return ret;
-	spin_lock_irq(&ep->post.lock);
-	ep->in_work = kfi_ep_wants_work(&ep->post.ep);
-	/* What is read without the lock: the name is there. */
-	smp_store_release(&ep->bound, true);
-	krds_kick(ep);
-	spin_unlock_irq(&ep->post.lock);
+	lockdep_assert_held(&post->lock);
+	if (base->type == KFI_OP_SEND) {
+		/* RDS has no word beside the bytes, and no way between families. */
+		if (base->flags & FI_REMOTE_CQ_DATA)
+			return -EOPNOTSUPP;
+		if (!kfi_av_name(post->ep.av, base->addr, &op->to) ||
+		    op->to.sin6_family != ep->base.name.sin6_family)
+			return -EINVAL;
+		op->deadline = kfi_post_deadline(post);
+		op->why = 0;
+		list_add_tail(&base->node, &ep->posted);
+		kfi_send_add(&op->send, base, &ep->sends);
+	} else {
+		op->canceled = false;
+		list_add_tail(&base->node, &ep->receives);
+		/* May something be there for it? What comes later wakes the engine. */
+		news = ep->running || ep->wakes != READ_ONCE(ep->seen) ||
+		       !list_empty(&ep->stash);
+	}
+	if (news && !(base->flags & FI_MORE))
+		krds_kick(post);
 	return 0;
 }
 
-static int krds_ep_getname(struct kfid *fid, void *addr, size_t *addrlen)
+/* Whoever runs it looks at what was posted, where its upcalls are wanted. */
+static void krds_submit_inline(struct kfi_post_ep *post)
 {
-	struct krds_ep *ep = container_of(fid, struct krds_ep, post.ep.fid);
+	struct krds_ep *ep = to_krds_ep(post);
+	unsigned long irq;
 
-	if (!smp_load_acquire(&ep->bound))
-		return -FI_EOPBADSTATE;
-	return kfi_copy_addr(&ep->name, addr, addrlen);
+	if (!kfi_ep_wants_work(&post->ep)) {
+		if (krds_own(ep))
+			krds_run(ep);
+		return;
+	}
+	spin_lock_irqsave(&post->lock, irq);
+	krds_kick(post);
+	spin_unlock_irqrestore(&post->lock, irq);
 }
 
-static const struct fi_ops krds_ep_fid_ops = {
-	.size = sizeof(struct fi_ops),
-	.close = krds_ep_close,
-	.release = krds_ep_release,
-	.control = krds_ep_control,
-};
+/* A context that is over may be named: only what is on a list is looked into. */
+static int krds_cancel(struct kfi_post_ep *post, const struct kfi_op *base)
+{
+	struct krds_ep *ep = to_krds_ep(post);
+	struct kfi_op *rx;
 
-static const struct fi_ops_cm krds_cm_ops = {
-	.size = sizeof(struct fi_ops_cm),
-	.getname = krds_ep_getname,
-};
+	lockdep_assert_held(&post->lock);
+	list_for_each_entry(rx, &ep->receives, node) {
+		if (rx != base)
+			continue;
+		list_move_tail(&rx->node, &ep->canceled);
+		krds_kick(post);
+		return 0;
+	}
+	/* With its message, if there is one for it: the engine knows. */
+	list_for_each_entry(rx, &ep->filling, node)
+		if (rx == base)
+			to_krds_op(rx)->canceled = true;
+	if (kfi_send_cancel(&ep->sends, base))
+		return -ENOENT;
+	ep->cancel = true;
+	krds_kick(post);
+	return 0;
+}
 
-static const struct kfi_ep_ops krds_ep_ops = {
-	.fid = &krds_ep_fid_ops,
-	.cm = &krds_cm_ops,
-	.msg = &kfi_post_msg_ops,
+static const struct kfi_post_ops krds_post_ops = {
+	.size = sizeof(struct kfi_post_ops),
+	.ready = krds_ready,
+	.queue = krds_queue,
+	.kick = krds_kick,
+	.submit_inline = krds_submit_inline,
+	.cancel = krds_cancel,
 };
 
 /* ---- opening ------------------------------------------------------------ */
 
-static void krds_ep_init(struct krds_ep *ep, const struct fi_info *info)
+static int krds_open(struct kfi_socket_ep *base, struct net *net,
+		     const struct fi_info *info)
 {
-	kfi_post_init(&ep->post, info, &krds_post_ops);
-	kfi_post_limit(&ep->post, KRDS_QUEUE_SIZE, KRDS_IOV_LIMIT,
+	/* RDS binds to one address: there is no wildcard, and none of its choice. */
+	if (!info->src_addr || !kfi_name_set(&base->name, info->src_addr) ||
+	    kfi_name_is_any(&base->name))
+		return -EADDRNOTAVAIL;
+	return krds_socket_open(net, &base->sock);
+}
+
+static const struct kfi_socket_ep_ops krds_ep_ops = {
+	.open = krds_open,
+	.end_all = krds_end_all,
+	.op_bytes = sizeof(struct krds_op),
+};
+
+int krds_endpoint(struct fid_domain *domain, struct fi_info *info,
+		  struct fid_ep **fid, void *context)
+{
+	struct krds_ep *ep;
+	int ret;
+
+	/* What is no unconnected one has nothing to be connected by. */
+	if (info->handle || info->ep_attr->type != FI_EP_RDM)
+		return -EINVAL;
+	ep = kzalloc(sizeof(*ep), GFP_KERNEL);
+	if (!ep)
+		return -ENOMEM;
+	kfi_post_init(&ep->base.post, info, &krds_post_ops);
+	kfi_post_limit(&ep->base.post, KRDS_QUEUE_SIZE, KRDS_IOV_LIMIT,
 		       KRDS_MAX_MSG);
-	ep->post.up = true;
-	INIT_DELAYED_WORK(&ep->engine, krds_engine);
-	init_waitqueue_func_entry(&ep->wait, krds_woken);
+	ep->base.ops = &krds_ep_ops;
+	INIT_DELAYED_WORK(&ep->base.engine, krds_engine);
+	init_waitqueue_func_entry(&ep->base.wait, krds_woken);
 	INIT_LIST_HEAD(&ep->posted);
 	INIT_LIST_HEAD(&ep->sends);
 	INIT_LIST_HEAD(&ep->receives);
@@ -110,39 +144,8 @@ static void krds_ep_init(struct krds_ep *ep, const struct fi_info *info)
 	hash_init(ep->hosts);
 	ep->last_from = FI_ADDR_UNSPEC;
 	ep->next_tick = jiffies;
-}
-
-int krds_endpoint(struct fid_domain *domain, struct fi_info *info,
-		  struct fid_ep **fid, void *context)
-{
-	struct sockaddr_in6 name;
-	struct krds_ep *ep;
-	int ret;
-
-	/* What is no unconnected one has nothing to be connected by. */
-	if (info->handle || info->ep_attr->type != FI_EP_RDM)
-		return -EINVAL;
-	/* RDS binds to one address: there is no wildcard, and none of its choice. */
-	if (!info->src_addr || !kfi_name_set(&name, info->src_addr) ||
-	    kfi_name_is_any(&name))
-		return -EADDRNOTAVAIL;
-	ep = kzalloc(sizeof(*ep), GFP_KERNEL);
-	if (!ep)
-		return -ENOMEM;
-	krds_ep_init(ep, info);
-	ep->name = name;
-	ret = kfi_socket_buf_alloc(&ep->buf, KRDS_MAX_MSG, KRDS_IOV_LIMIT);
-	ret = ret ?: kfi_post_alloc_slots(&ep->post, sizeof(struct krds_op));
-	ret = ret ?: krds_socket_open(domain->fabric->net, &ep->sock);
-	ret = ret
-		      ?: kfi_ep_init(&ep->post.ep, domain, info, &krds_ep_ops,
-				     context);
-	if (ret) {
-		krds_ep_free(ep);
-		return ret;
-	}
-	add_wait_queue(&ep->sock->wq.wait, &ep->wait);
-	ep->post.ep.is_inline = true;
-	*fid = &ep->post.ep;
-	return 0;
+	ret = kfi_socket_ep_open(&ep->base, domain, info, fid, context);
+	if (!ret)
+		(*fid)->is_inline = true;
+	return ret;
 }

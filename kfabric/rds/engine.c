@@ -8,19 +8,22 @@
  * Locking and lifetime: see rds.h.
  */
 #include <linux/jiffies.h>
+#include <linux/sched.h>
 #include <linux/sched/mm.h>
 #include <linux/slab.h>
 
 #include "rds.h"
 
-/* Under ep->post.lock. */
-void krds_kick(struct krds_ep *ep)
+void krds_kick(struct kfi_post_ep *post)
 {
-	lockdep_assert_held(&ep->post.lock);
+	struct krds_ep *ep = to_krds_ep(post);
+
+	lockdep_assert_held(&post->lock);
 	if (ep->running)
 		ep->again = true;
-	else if (!ep->closed && !queue_delayed_work(krds_wq, &ep->engine, 0))
-		mod_delayed_work(krds_wq, &ep->engine, 0);
+	else if (!ep->base.closed &&
+		 !queue_delayed_work(krds_wq, &ep->base.engine, 0))
+		mod_delayed_work(krds_wq, &ep->base.engine, 0);
 }
 
 /* The operation memory is gone when this returns. */
@@ -30,12 +33,12 @@ void krds_finish(struct krds_ep *ep, struct krds_op *op, int err,
 	struct fi_cq_err_entry *entry = &op->base.comp->entry;
 
 	if (op->base.type == KFI_OP_SEND) {
-		kfi_send_done(&ep->post, &op->send, err, prov_errno);
+		kfi_send_done(&ep->base.post, &op->send, err, prov_errno);
 		return;
 	}
 	entry->err = err;
 	entry->prov_errno = prov_errno;
-	kfi_post_done(&ep->post, &op->base);
+	kfi_post_done(&ep->base.post, &op->base);
 }
 
 /* What comes to an empty one meanwhile has the engine run again. */
@@ -46,9 +49,9 @@ static void krds_splice(struct krds_ep *ep, struct list_head *from,
 
 	if (list_empty(from))
 		return;
-	spin_lock_irqsave(&ep->post.lock, irq);
+	spin_lock_irqsave(&ep->base.post.lock, irq);
 	list_splice_tail_init(from, to);
-	spin_unlock_irqrestore(&ep->post.lock, irq);
+	spin_unlock_irqrestore(&ep->base.post.lock, irq);
 }
 
 static void krds_end_list(struct krds_ep *ep, struct list_head *list)
@@ -80,12 +83,22 @@ static void krds_take_posts(struct krds_ep *ep)
 }
 
 /* Every operation ends, every host is forgotten. */
-void krds_end_all(struct krds_ep *ep)
+void krds_end_all(struct kfi_socket_ep *base)
 {
+	struct krds_ep *ep = to_krds_ep(&base->post);
 	struct krds_host *host;
 	struct hlist_node *next;
 	int i;
 
+	spin_lock_irq(&base->post.lock);
+	while (ep->running || ep->handed_off) {
+		spin_unlock_irq(&base->post.lock);
+		schedule_timeout_uninterruptible(1);
+		spin_lock_irq(&base->post.lock);
+	}
+	/* From here on this is the engine: nobody else is, or will be. */
+	ep->running = true;
+	spin_unlock_irq(&base->post.lock);
 	krds_end_list(ep, &ep->canceled);
 	hash_for_each_safe(ep->hosts, i, next, host, hash)
 	{
@@ -104,24 +117,11 @@ bool krds_own(struct krds_ep *ep)
 	unsigned long irq;
 	bool yes;
 
-	spin_lock_irqsave(&ep->post.lock, irq);
+	spin_lock_irqsave(&ep->base.post.lock, irq);
 	yes = !ep->running;
 	ep->running = true;
 	ep->again = !yes;
-	spin_unlock_irqrestore(&ep->post.lock, irq);
-	return yes;
-}
-
-/* Nobody else will be it any more; False: not yet. Of an endpoint that closes. */
-bool krds_own_last(struct krds_ep *ep)
-{
-	bool yes;
-
-	spin_lock_irq(&ep->post.lock);
-	yes = !ep->running && !ep->handed_off;
-	if (yes)
-		ep->running = true;
-	spin_unlock_irq(&ep->post.lock);
+	spin_unlock_irqrestore(&ep->base.post.lock, irq);
 	return yes;
 }
 
@@ -131,19 +131,19 @@ static bool krds_disown(struct krds_ep *ep, bool more, bool enough)
 	unsigned long irq;
 	bool over;
 
-	spin_lock_irqsave(&ep->post.lock, irq);
+	spin_lock_irqsave(&ep->base.post.lock, irq);
 	more = more || ep->again || krds_has_news(ep);
-	over = !more || enough || ep->closed;
+	over = !more || enough || ep->base.closed;
 	ep->again = false;
 	if (over) {
 		ep->running = false;
 		if (more)
-			krds_kick(ep);
-		else if (!ep->closed && !list_empty(&ep->busy))
-			queue_delayed_work(krds_wq, &ep->engine,
+			krds_kick(&ep->base.post);
+		else if (!ep->base.closed && !list_empty(&ep->busy))
+			queue_delayed_work(krds_wq, &ep->base.engine,
 					   msecs_to_jiffies(KRDS_TICK_MS));
 	}
-	spin_unlock_irqrestore(&ep->post.lock, irq);
+	spin_unlock_irqrestore(&ep->base.post.lock, irq);
 	return over;
 }
 
@@ -186,7 +186,8 @@ void krds_run(struct krds_ep *ep)
 
 void krds_engine(struct work_struct *work)
 {
-	struct krds_ep *ep = container_of(work, struct krds_ep, engine.work);
+	struct krds_ep *ep =
+		container_of(work, struct krds_ep, base.engine.work);
 
 	if (krds_own(ep))
 		krds_run(ep);

@@ -73,8 +73,8 @@ void krds_host_busy(struct krds_ep *ep, struct krds_host *host)
 	/* Addresses come and go: whose it is may have changed when it was idle. */
 	if (!host->looked_at || time_after_eq(jiffies, host->looked_at + HZ)) {
 		host->looked_at = jiffies;
-		host->local = krds_is_local(ep->post.ep.domain->fabric->net,
-					    &host->name);
+		host->local = krds_is_local(
+			ep->base.post.ep.domain->fabric->net, &host->name);
 	}
 	list_add_tail(&host->busy, &ep->busy);
 }
@@ -110,7 +110,7 @@ void krds_ask(struct krds_ep *ep, struct krds_host *host)
 	    time_before(jiffies,
 			host->asked_at + msecs_to_jiffies(KRDS_ASK_AGAIN_MS)))
 		return;
-	if (kfi_socket_send(ep->sock, &ep->buf, &host->name, &nothing))
+	if (kfi_socket_send(&ep->base, &host->name, &nothing))
 		return;
 	host->questions++;
 	host->asked = true;
@@ -154,7 +154,7 @@ static int krds_late_error(const struct krds_host *host,
 /* Cancellations and deadlines. */
 void krds_host_check(struct krds_ep *ep, struct krds_host *host)
 {
-	u32 ms = READ_ONCE(ep->post.ep.op_timeout_ms);
+	u32 ms = READ_ONCE(ep->base.post.ep.op_timeout_ms);
 	struct krds_op *op, *next;
 
 	list_for_each_entry_safe(op, next, &host->sends, base.node)

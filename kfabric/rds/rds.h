@@ -15,7 +15,7 @@
  *	submits in process context, or whoever runs the engine of the endpoint of
  *	this host that a message is from (wake.c). Memory is allocated as in the
  *	path of reclaim.
- * Locking: krds_ep.post.lock (irq-safe) protects the lists that posts fill;
+ * Locking: kfi_post_ep.lock (irq-safe) protects the lists that posts fill;
  *	fid_av.lock is taken under it, and it is taken under RDS's locks, by
  *	those who wake. All else is the engine's alone. RDS is not called with it.
  * Lifetime: the engine is kicked only under post.lock while the endpoint is not
@@ -26,14 +26,12 @@
 #define KFABRIC_RDS_H
 
 #include <linux/hashtable.h>
-#include <linux/net.h>
 #include <linux/sizes.h>
 #include <linux/wait.h>
 #include <linux/workqueue.h>
 
 #include <kfabric/kfi_av.h>
 #include <kfabric/kfi_cancel.h>
-#include <kfabric/kfi_post.h>
 #include <kfabric/kfi_socket.h>
 
 #define KRDS_NAME	"rds"
@@ -93,11 +91,7 @@ struct krds_stash {
 };
 
 struct krds_ep {
-	struct kfi_post_ep post;
-	struct socket *sock;
-	wait_queue_entry_t wait; /* of the socket's */
-	struct sockaddr_in6 name; /* to bind to; where it is bound */
-	struct delayed_work engine;
+	struct kfi_socket_ep base;
 
 	/* under post.lock */
 	struct list_head posted; /* sends that the engine has not seen */
@@ -106,11 +100,8 @@ struct krds_ep {
 	struct list_head canceled; /* receives */
 	struct list_head filling; /* the receive that the socket is asked for */
 	bool cancel; /* there are sends to be ended */
-	bool bound;
-	bool closed;
 	bool running; /* the engine */
 	bool again; /* it is to run once more */
-	bool in_work; /* upcalls are wanted in a workqueue */
 	bool handed_off; /* somebody's woken list has it, and will run it */
 	unsigned long wakes; /* by RDS: once or more for each datagram; read
 				without lock */
@@ -128,7 +119,6 @@ struct krds_ep {
 	bool full; /* the socket takes nothing more, for anybody */
 	bool clogged; /* a message has no receive, and answers are behind it */
 	unsigned long next_tick; /* jiffies */
-	struct kfi_socket_buf buf; /* that RDS is given */
 	DECLARE_HASHTABLE(hosts, KRDS_HASH_BITS);
 };
 
@@ -154,9 +144,9 @@ static inline bool krds_has_news(const struct krds_ep *ep)
 	return ep->wakes != ep->looked && krds_is_wanted(ep);
 }
 
-static inline struct krds_ep *to_krds_ep(struct fid_ep *ep)
+static inline struct krds_ep *to_krds_ep(struct kfi_post_ep *post)
 {
-	return container_of(ep, struct krds_ep, post.ep);
+	return container_of(post, struct krds_ep, base.post);
 }
 
 static inline struct krds_op *to_krds_op(struct kfi_op *op)
@@ -182,16 +172,12 @@ bool krds_is_local(struct net *net, const struct sockaddr_in6 *name);
 int krds_endpoint(struct fid_domain *domain, struct fi_info *info,
 		  struct fid_ep **ep, void *context);
 
-/* post.c */
-extern const struct kfi_post_ops krds_post_ops;
-
 /* engine.c */
 void krds_engine(struct work_struct *work);
 bool krds_own(struct krds_ep *ep);
-bool krds_own_last(struct krds_ep *ep);
 void krds_run(struct krds_ep *ep);
-void krds_kick(struct krds_ep *ep);
-void krds_end_all(struct krds_ep *ep);
+void krds_kick(struct kfi_post_ep *post);
+void krds_end_all(struct kfi_socket_ep *base);
 void krds_finish(struct krds_ep *ep, struct krds_op *op, int err,
 		 int prov_errno);
 

@@ -31,11 +31,11 @@ static struct krds_op *krds_receive_get(struct krds_ep *ep)
 	/* Who posts one meanwhile has the engine run again. */
 	if (list_empty(&ep->receives))
 		return NULL;
-	spin_lock_irqsave(&ep->post.lock, irq);
+	spin_lock_irqsave(&ep->base.post.lock, irq);
 	op = list_first_entry_or_null(&ep->receives, struct krds_op, base.node);
 	if (op)
 		list_move_tail(&op->base.node, &ep->filling);
-	spin_unlock_irqrestore(&ep->post.lock, irq);
+	spin_unlock_irqrestore(&ep->base.post.lock, irq);
 	return op;
 }
 
@@ -47,7 +47,7 @@ static void krds_received(struct krds_ep *ep, struct krds_op *op, size_t len,
 	entry->len = min(len, op->base.buf.len);
 	entry->olen = len - entry->len;
 	entry->src_addr =
-		kfi_av_find_again(ep->post.ep.av, from, ep->last_from);
+		kfi_av_find_again(ep->base.post.ep.av, from, ep->last_from);
 	ep->last_from = entry->src_addr;
 	krds_finish(ep, op, entry->olen ? FI_ETRUNC : 0, 0);
 }
@@ -154,10 +154,10 @@ static enum krds_got krds_receive_into(struct krds_ep *ep, struct krds_op *op)
 		return KRDS_MESSAGE;
 	}
 	/* Nothing has been received into it, and it may have been canceled meanwhile. */
-	spin_lock_irqsave(&ep->post.lock, irq);
+	spin_lock_irqsave(&ep->base.post.lock, irq);
 	list_move(&op->base.node, op->canceled ? &ep->canceled : &ep->receives);
 	ep->again |= op->canceled;
-	spin_unlock_irqrestore(&ep->post.lock, irq);
+	spin_unlock_irqrestore(&ep->base.post.lock, irq);
 	if (ret < 0)
 		return krds_saw_nothing(ep, ret);
 	if (from.sin6_family) {

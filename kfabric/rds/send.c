@@ -33,7 +33,8 @@ static void krds_taken(struct krds_ep *ep, struct krds_host *host,
 		list_for_each_entry_continue(other, &host->sends, base.node)
 		{
 			if (krds_same_port(other, op))
-				other->deadline = kfi_post_deadline(&ep->post);
+				other->deadline =
+					kfi_post_deadline(&ep->base.post);
 		}
 	}
 	if (host->local || (op->base.flags & FI_INJECT_COMPLETE)) {
@@ -41,7 +42,7 @@ static void krds_taken(struct krds_ep *ep, struct krds_host *host,
 		return;
 	}
 	op->question = host->questions + 1;
-	op->deadline = kfi_post_deadline(&ep->post);
+	op->deadline = kfi_post_deadline(&ep->base.post);
 	list_move_tail(&op->base.node, &host->handed);
 }
 
@@ -54,7 +55,7 @@ static void krds_hand_over(struct krds_ep *ep, struct krds_host *host,
 		krds_finish(ep, op, ECANCELED, 0);
 		return;
 	}
-	ret = kfi_socket_send(ep->sock, &ep->buf, &op->to, &op->base.buf);
+	ret = kfi_socket_send(&ep->base, &op->to, &op->base.buf);
 	switch (ret) {
 	case 0:
 		krds_taken(ep, host, op);
@@ -79,9 +80,9 @@ void krds_send_all(struct krds_ep *ep)
 	bool cancel = READ_ONCE(ep->cancel);
 
 	if (cancel) {
-		spin_lock_irq(&ep->post.lock);
+		spin_lock_irq(&ep->base.post.lock);
 		ep->cancel = false;
-		spin_unlock_irq(&ep->post.lock);
+		spin_unlock_irq(&ep->base.post.lock);
 	}
 	if (check)
 		ep->next_tick = jiffies + msecs_to_jiffies(KRDS_TICK_MS);

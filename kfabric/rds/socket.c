@@ -63,8 +63,9 @@ ssize_t krds_socket_receive(struct krds_ep *ep, const struct fi_buf *buf,
 	ssize_t ret;
 
 	name.ss_family = AF_UNSPEC;
-	kfi_socket_iter(&ep->buf, &msg.msg_iter, KFI_ITER_DEST, buf);
-	ret = sock_recvmsg(ep->sock, &msg, flags | MSG_DONTWAIT | MSG_TRUNC);
+	kfi_socket_iter(&ep->base.buf, &msg.msg_iter, KFI_ITER_DEST, buf);
+	ret = sock_recvmsg(ep->base.sock, &msg,
+			   flags | MSG_DONTWAIT | MSG_TRUNC);
 	if (ret < 0)
 		return ret;
 	if (!msg.msg_namelen)
@@ -76,7 +77,8 @@ ssize_t krds_socket_receive(struct krds_ep *ep, const struct fi_buf *buf,
 /* Drop what was sent there and is not acknowledged. */
 void krds_socket_forget(struct krds_ep *ep, const struct sockaddr_in6 *to)
 {
-	krds_socket_option(ep->sock, RDS_CANCEL_SENT_TO, to, kfi_addr_len(to));
+	krds_socket_option(ep->base.sock, RDS_CANCEL_SENT_TO, to,
+			   kfi_addr_len(to));
 }
 
 #if IS_ENABLED(CONFIG_IPV6)

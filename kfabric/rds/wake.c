@@ -14,7 +14,7 @@
  * Locking: krds_ep.post.lock, and under it that of a bucket of runners. The list of
  *	a runner is its task's alone.
  * Lifetime: a runner is on its task's stack. An endpoint is not closed while one
- *	has it: krds_own_last().
+ *	has it: krds_end_all().
  */
 #include <linux/hash.h>
 #include <linux/preempt.h>
@@ -91,10 +91,10 @@ static struct krds_runner *krds_runner_here(void)
  */
 static void krds_back_up(struct krds_ep *ep)
 {
-	if (!queue_delayed_work(krds_wq, &ep->engine, 1) &&
+	if (!queue_delayed_work(krds_wq, &ep->base.engine, 1) &&
 	    !list_empty(&ep->busy))
 		/* What is pending may be the look at deadlines. */
-		mod_delayed_work(krds_wq, &ep->engine, 1);
+		mod_delayed_work(krds_wq, &ep->base.engine, 1);
 }
 
 /* False: a thread must be woken for it. */
@@ -102,13 +102,13 @@ static bool krds_hand_off(struct krds_ep *ep)
 {
 	struct krds_runner *r;
 
-	lockdep_assert_held(&ep->post.lock);
+	lockdep_assert_held(&ep->base.post.lock);
 	if (ep->handed_off) {
 		krds_back_up(ep);
 		return ep->wakes - ep->seen <= KRDS_AHEAD;
 	}
 	/* Its upcalls are wanted in a workqueue. */
-	if (ep->in_work)
+	if (kfi_ep_wants_work(&ep->base.post.ep))
 		return false;
 	r = krds_runner_here();
 	if (!r)
@@ -122,16 +122,16 @@ static bool krds_hand_off(struct krds_ep *ep)
 /* In any context, with RDS's locks: something has come, or there is room. */
 int krds_woken(wait_queue_entry_t *wait, unsigned int mode, int sync, void *key)
 {
-	struct krds_ep *ep = container_of(wait, struct krds_ep, wait);
+	struct krds_ep *ep = container_of(wait, struct krds_ep, base.wait);
 	unsigned long irq;
 
-	spin_lock_irqsave(&ep->post.lock, irq);
+	spin_lock_irqsave(&ep->base.post.lock, irq);
 	WRITE_ONCE(ep->wakes, ep->wakes + 1);
 	/* The engine looks for it when it has done, and who posts a receive does. */
-	if (!ep->running && !ep->closed && krds_is_wanted(ep) &&
+	if (!ep->running && !ep->base.closed && krds_is_wanted(ep) &&
 	    !krds_hand_off(ep))
-		krds_kick(ep);
-	spin_unlock_irqrestore(&ep->post.lock, irq);
+		krds_kick(&ep->base.post);
+	spin_unlock_irqrestore(&ep->base.post.lock, irq);
 	return 0;
 }
 
@@ -151,10 +151,10 @@ void krds_handoff_done(struct krds_ep *ep)
 {
 	unsigned long irq;
 
-	spin_lock_irqsave(&ep->post.lock, irq);
+	spin_lock_irqsave(&ep->base.post.lock, irq);
 	ep->handed_off = false;
 	/* What has come since was left to the handoff, or to who runs it now. */
 	if (!ep->running && krds_has_news(ep))
-		krds_kick(ep);
-	spin_unlock_irqrestore(&ep->post.lock, irq);
+		krds_kick(&ep->base.post);
+	spin_unlock_irqrestore(&ep->base.post.lock, irq);
 }

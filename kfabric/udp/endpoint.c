@@ -1,6 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * The udp provider: endpoints: opening, binding, closing.
+ * The udp provider: endpoints: opening, posting and cancelling, which queue and kick
+ * the engine.
+ *
+ * Context: posting: any but hardirq; no sleep, no allocation.
+ * Locking: kfi_post_ep.lock.
  */
 #include <linux/in.h>
 #include <linux/in6.h>
@@ -9,124 +13,107 @@
 
 #include "udp.h"
 
-/* In any context, with the socket's locks: something has come, or there is room. */
-static int kudp_woken(wait_queue_entry_t *wait, unsigned int mode, int sync,
-		      void *key)
-{
-	struct kudp_ep *ep = container_of(wait, struct kudp_ep, wait);
-	__poll_t what = key_to_poll(key);
-	unsigned long irq;
+/* ---- posting ------------------------------------------------------------ */
 
-	spin_lock_irqsave(&ep->post.lock, irq);
-	/* Has the engine a use for it? */
-	if (!what || !list_empty(&ep->busy) ||
-	    ((what & EPOLLIN) && !list_empty(&ep->receives)) ||
-	    ((what & EPOLLOUT) && !list_empty(&ep->sends)))
-		kudp_kick(ep);
-	spin_unlock_irqrestore(&ep->post.lock, irq);
+static int kudp_ready(struct kfi_post_ep *post, u64 dir)
+{
+	return to_kudp_ep(post)->base.bound ? 0 : -FI_EOPBADSTATE;
+}
+
+static int kudp_queue(struct kfi_post_ep *post, struct kfi_op *base)
+{
+	struct kudp_ep *ep = to_kudp_ep(post);
+	struct kudp_op *op = to_kudp_op(base);
+
+	lockdep_assert_held(&post->lock);
+	if (base->type == KFI_OP_SEND) {
+		/* A datagram has no word beside its bytes, and a socket one family. */
+		if (base->flags & FI_REMOTE_CQ_DATA)
+			return -EOPNOTSUPP;
+		if (!kfi_av_name(post->ep.av, base->addr, &op->to) ||
+		    op->to.sin6_family != ep->base.name.sin6_family)
+			return -EINVAL;
+		op->deadline = kfi_post_deadline(post);
+		list_add_tail(&base->node, &ep->sends);
+	} else {
+		list_add_tail(&base->node, &ep->receives);
+	}
+	if (!(base->flags & FI_MORE))
+		kudp_kick(post);
 	return 0;
 }
 
-/* ---- closing ------------------------------------------------------------ */
-
-static void kudp_ep_close(struct kfid *fid)
+/* A context that is over may be named: only what is on a list is looked into. */
+static int kudp_cancel(struct kfi_post_ep *post, const struct kfi_op *base)
 {
-	struct kudp_ep *ep = container_of(fid, struct kudp_ep, post.ep.fid);
+	struct kudp_ep *ep = to_kudp_ep(post);
+	struct list_head *const lists[] = { &ep->receives, &ep->sends };
+	struct kfi_op *op;
+	int i;
 
-	spin_lock_irq(&ep->post.lock);
-	ep->closed = true;
-	ep->post.broken = true;
-	spin_unlock_irq(&ep->post.lock);
-	remove_wait_queue(&ep->sock->wq.wait, &ep->wait);
-	cancel_delayed_work_sync(&ep->engine);
-	kudp_end_all(ep);
-	sock_release(ep->sock);
-	ep->sock = NULL;
+	lockdep_assert_held(&post->lock);
+	for (i = 0; i < ARRAY_SIZE(lists); i++)
+		list_for_each_entry(op, lists[i], node)
+			if (op == base) {
+				list_move_tail(&op->node, &ep->canceled);
+				kudp_kick(post);
+				return 0;
+			}
+	return -ENOENT;
 }
 
-static void kudp_ep_free(struct kudp_ep *ep)
-{
-	if (ep->sock)
-		sock_release(ep->sock);
-	kfi_socket_buf_free(&ep->buf);
-	kvfree(ep->post.slot_mem);
-	kfree(ep);
-}
-
-static void kudp_ep_release(struct kfid *fid)
-{
-	kudp_ep_free(container_of(fid, struct kudp_ep, post.ep.fid));
-}
-
-/* ---- binding ------------------------------------------------------------ */
-
-static int kudp_ep_control(struct kfid *fid, int command, void *arg)
-{
-	struct kudp_ep *ep = container_of(fid, struct kudp_ep, post.ep.fid);
-	int ret;
-
-	if (command != FI_ENABLE)
-		return -ENOSYS;
-	ret = kfi_socket_bind(ep->sock, &ep->name);
-	if (ret)
-		return ret;
-	spin_lock_irq(&ep->post.lock);
-	/* What is read without the lock: the name is there. */
-	smp_store_release(&ep->bound, true);
-	kudp_kick(ep);
-	spin_unlock_irq(&ep->post.lock);
-	return 0;
-}
-
-static int kudp_ep_getname(struct kfid *fid, void *addr, size_t *addrlen)
-{
-	struct kudp_ep *ep = container_of(fid, struct kudp_ep, post.ep.fid);
-
-	if (!smp_load_acquire(&ep->bound))
-		return -FI_EOPBADSTATE;
-	return kfi_copy_addr(&ep->name, addr, addrlen);
-}
-
-static const struct fi_ops kudp_ep_fid_ops = {
-	.size = sizeof(struct fi_ops),
-	.close = kudp_ep_close,
-	.release = kudp_ep_release,
-	.control = kudp_ep_control,
-};
-
-static const struct fi_ops_cm kudp_cm_ops = {
-	.size = sizeof(struct fi_ops_cm),
-	.getname = kudp_ep_getname,
-};
-
-static const struct kfi_ep_ops kudp_ep_ops = {
-	.fid = &kudp_ep_fid_ops,
-	.cm = &kudp_cm_ops,
-	.msg = &kfi_post_msg_ops,
+static const struct kfi_post_ops kudp_post_ops = {
+	.size = sizeof(struct kfi_post_ops),
+	.ready = kudp_ready,
+	.queue = kudp_queue,
+	.kick = kudp_kick,
+	.cancel = kudp_cancel,
 };
 
 /* ---- opening ------------------------------------------------------------ */
 
-static void kudp_ep_init(struct kudp_ep *ep, const struct fi_info *info)
+/* In any context, with the socket's locks: something has come, or there is room. */
+static int kudp_woken(wait_queue_entry_t *wait, unsigned int mode, int sync,
+		      void *key)
 {
-	kfi_post_init(&ep->post, info, &kudp_post_ops);
-	kfi_post_limit(&ep->post, KUDP_QUEUE_SIZE, KUDP_IOV_LIMIT,
-		       KUDP_MAX_MSG);
-	ep->post.up = true;
-	INIT_DELAYED_WORK(&ep->engine, kudp_engine);
-	init_waitqueue_func_entry(&ep->wait, kudp_woken);
-	INIT_LIST_HEAD(&ep->sends);
-	INIT_LIST_HEAD(&ep->receives);
-	INIT_LIST_HEAD(&ep->canceled);
-	INIT_LIST_HEAD(&ep->busy);
-	ep->last_from = FI_ADDR_UNSPEC;
+	struct kudp_ep *ep = container_of(wait, struct kudp_ep, base.wait);
+	struct kfi_post_ep *post = &ep->base.post;
+	__poll_t what = key_to_poll(key);
+	unsigned long irq;
+
+	spin_lock_irqsave(&post->lock, irq);
+	/* Has the engine a use for it? */
+	if (!what || !list_empty(&ep->busy) ||
+	    ((what & EPOLLIN) && !list_empty(&ep->receives)) ||
+	    ((what & EPOLLOUT) && !list_empty(&ep->sends)))
+		kudp_kick(post);
+	spin_unlock_irqrestore(&post->lock, irq);
+	return 0;
 }
+
+static int kudp_open(struct kfi_socket_ep *base, struct net *net,
+		     const struct fi_info *info)
+{
+	/* To bind to: the address of the info, else any of the family it speaks of. */
+	if (!info->src_addr)
+		base->name.sin6_family = info->addr_format == FI_SOCKADDR_IN6
+						 ? AF_INET6
+						 : AF_INET;
+	else if (!kfi_name_set(&base->name, info->src_addr))
+		return -EADDRNOTAVAIL;
+	return kudp_socket_open(net, base->name.sin6_family, &base->sock);
+}
+
+static const struct kfi_socket_ep_ops kudp_ep_ops = {
+	.open = kudp_open,
+	.end_all = kudp_end_all,
+	.op_bytes = sizeof(struct kudp_op),
+};
 
 int kudp_endpoint(struct fid_domain *domain, struct fi_info *info,
 		  struct fid_ep **fid, void *context)
 {
 	struct kudp_ep *ep;
-	int ret = 0;
 
 	/* What is no unconnected one has nothing to be connected by. */
 	if (info->handle || info->ep_attr->type != FI_EP_DGRAM)
@@ -134,29 +121,16 @@ int kudp_endpoint(struct fid_domain *domain, struct fi_info *info,
 	ep = kzalloc(sizeof(*ep), GFP_KERNEL);
 	if (!ep)
 		return -ENOMEM;
-	kudp_ep_init(ep, info);
-	/* To bind to: the address of the info, else any of the family it speaks of. */
-	if (!info->src_addr)
-		ep->name.sin6_family = info->addr_format == FI_SOCKADDR_IN6
-					       ? AF_INET6
-					       : AF_INET;
-	else if (!kfi_name_set(&ep->name, info->src_addr))
-		ret = -EADDRNOTAVAIL;
-	ret = ret
-		      ?: kfi_socket_buf_alloc(&ep->buf, KUDP_MAX_MSG,
-					      KUDP_IOV_LIMIT);
-	ret = ret ?: kfi_post_alloc_slots(&ep->post, sizeof(struct kudp_op));
-	ret = ret
-		      ?: kudp_socket_open(domain->fabric->net,
-					  ep->name.sin6_family, &ep->sock);
-	ret = ret
-		      ?: kfi_ep_init(&ep->post.ep, domain, info, &kudp_ep_ops,
-				     context);
-	if (ret) {
-		kudp_ep_free(ep);
-		return ret;
-	}
-	add_wait_queue(&ep->sock->wq.wait, &ep->wait);
-	*fid = &ep->post.ep;
-	return 0;
+	kfi_post_init(&ep->base.post, info, &kudp_post_ops);
+	kfi_post_limit(&ep->base.post, KUDP_QUEUE_SIZE, KUDP_IOV_LIMIT,
+		       KUDP_MAX_MSG);
+	ep->base.ops = &kudp_ep_ops;
+	INIT_DELAYED_WORK(&ep->base.engine, kudp_engine);
+	init_waitqueue_func_entry(&ep->base.wait, kudp_woken);
+	INIT_LIST_HEAD(&ep->sends);
+	INIT_LIST_HEAD(&ep->receives);
+	INIT_LIST_HEAD(&ep->canceled);
+	INIT_LIST_HEAD(&ep->busy);
+	ep->last_from = FI_ADDR_UNSPEC;
+	return kfi_socket_ep_open(&ep->base, domain, info, fid, context);
 }

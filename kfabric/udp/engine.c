@@ -13,10 +13,11 @@
 
 #include "udp.h"
 
-/* Under ep->post.lock. */
-void kudp_kick(struct kudp_ep *ep)
+void kudp_kick(struct kfi_post_ep *post)
 {
-	lockdep_assert_held(&ep->post.lock);
+	struct kfi_socket_ep *ep = &to_kudp_ep(post)->base;
+
+	lockdep_assert_held(&post->lock);
 	if (!ep->closed && !queue_delayed_work(kudp_wq, &ep->engine, 0))
 		mod_delayed_work(kudp_wq, &ep->engine, 0);
 }
@@ -29,7 +30,7 @@ static void kudp_finish(struct kudp_ep *ep, struct kudp_op *op, int err,
 
 	entry->err = err;
 	entry->prov_errno = prov_errno;
-	kfi_post_done(&ep->post, &op->base);
+	kfi_post_done(&ep->base.post, &op->base);
 }
 
 static void kudp_end_list(struct kudp_ep *ep, struct list_head *list)
@@ -38,16 +39,18 @@ static void kudp_end_list(struct kudp_ep *ep, struct list_head *list)
 	unsigned long irq;
 	LIST_HEAD(ops);
 
-	spin_lock_irqsave(&ep->post.lock, irq);
+	spin_lock_irqsave(&ep->base.post.lock, irq);
 	list_splice_tail_init(list, &ops);
-	spin_unlock_irqrestore(&ep->post.lock, irq);
+	spin_unlock_irqrestore(&ep->base.post.lock, irq);
 	list_for_each_entry_safe(op, next, &ops, base.node)
 		kudp_finish(ep, op, ECANCELED, 0);
 }
 
 /* Every operation ends, and what came without a receive is dropped. */
-void kudp_end_all(struct kudp_ep *ep)
+void kudp_end_all(struct kfi_socket_ep *base)
 {
+	struct kudp_ep *ep = to_kudp_ep(&base->post);
+
 	kudp_end_list(ep, &ep->canceled);
 	kudp_end_list(ep, &ep->sends);
 	kudp_end_list(ep, &ep->receives);
@@ -61,11 +64,11 @@ static struct kudp_op *kudp_take(struct kudp_ep *ep, struct list_head *list)
 	struct kudp_op *op;
 	unsigned long irq;
 
-	spin_lock_irqsave(&ep->post.lock, irq);
+	spin_lock_irqsave(&ep->base.post.lock, irq);
 	op = list_first_entry_or_null(list, struct kudp_op, base.node);
 	if (op)
 		list_move_tail(&op->base.node, &ep->busy);
-	spin_unlock_irqrestore(&ep->post.lock, irq);
+	spin_unlock_irqrestore(&ep->base.post.lock, irq);
 	return op;
 }
 
@@ -74,7 +77,7 @@ static struct kudp_op *kudp_take(struct kudp_ep *ep, struct list_head *list)
 /* Has it gone, or will never? */
 static bool kudp_send(struct kudp_ep *ep, struct kudp_op *op)
 {
-	int ret = kfi_socket_send(ep->sock, &ep->buf, &op->to, &op->base.buf);
+	int ret = kfi_socket_send(&ep->base, &op->to, &op->base.buf);
 	unsigned long irq;
 
 	switch (ret) {
@@ -85,9 +88,9 @@ static bool kudp_send(struct kudp_ep *ep, struct kudp_op *op)
 	case -ENOBUFS:
 	case -ENOMEM:
 		/* The socket had no room for it: it is the next one. */
-		spin_lock_irqsave(&ep->post.lock, irq);
+		spin_lock_irqsave(&ep->base.post.lock, irq);
 		list_move(&op->base.node, &ep->sends);
-		spin_unlock_irqrestore(&ep->post.lock, irq);
+		spin_unlock_irqrestore(&ep->base.post.lock, irq);
 		return false;
 	case -EMSGSIZE:
 		kudp_finish(ep, op, EMSGSIZE, ret);
@@ -116,11 +119,11 @@ static bool kudp_send_all(struct kudp_ep *ep)
 	if (n == KUDP_BATCH)
 		return true;
 	/* Those that have waited for room for too long, which need not be the first. */
-	spin_lock_irqsave(&ep->post.lock, irq);
+	spin_lock_irqsave(&ep->base.post.lock, irq);
 	list_for_each_entry_safe(op, next, &ep->sends, base.node)
 		if (time_after(jiffies, op->deadline))
 			list_move_tail(&op->base.node, &late);
-	spin_unlock_irqrestore(&ep->post.lock, irq);
+	spin_unlock_irqrestore(&ep->base.post.lock, irq);
 	list_for_each_entry_safe(op, next, &late, base.node)
 		kudp_finish(ep, op, FI_ENOBUFS, 0);
 	return false;
@@ -151,8 +154,8 @@ static bool kudp_receive_all(struct kudp_ep *ep)
 		entry->len = kudp_datagram_read(ep, skb, &op->base.buf);
 		entry->olen = skb->len - entry->len;
 		kudp_datagram_from(skb, &from);
-		entry->src_addr =
-			kfi_av_find_again(ep->post.ep.av, &from, ep->last_from);
+		entry->src_addr = kfi_av_find_again(ep->base.post.ep.av, &from,
+						    ep->last_from);
 		ep->last_from = entry->src_addr;
 		kudp_finish(ep, op, entry->olen ? FI_ETRUNC : 0, 0);
 		consume_skb(skb);
@@ -164,19 +167,20 @@ static bool kudp_receive_all(struct kudp_ep *ep)
 
 void kudp_engine(struct work_struct *work)
 {
-	struct kudp_ep *ep = container_of(work, struct kudp_ep, engine.work);
+	struct kudp_ep *ep =
+		container_of(work, struct kudp_ep, base.engine.work);
 	unsigned int noio = memalloc_noio_save();
 	bool more;
 
 	kudp_end_list(ep, &ep->canceled);
 	more = kudp_send_all(ep);
 	more |= kudp_receive_all(ep);
-	spin_lock_irq(&ep->post.lock);
+	spin_lock_irq(&ep->base.post.lock);
 	if (more)
-		kudp_kick(ep);
-	else if (!ep->closed && !list_empty(&ep->sends))
-		queue_delayed_work(kudp_wq, &ep->engine,
+		kudp_kick(&ep->base.post);
+	else if (!ep->base.closed && !list_empty(&ep->sends))
+		queue_delayed_work(kudp_wq, &ep->base.engine,
 				   msecs_to_jiffies(KUDP_TICK_MS));
-	spin_unlock_irq(&ep->post.lock);
+	spin_unlock_irq(&ep->base.post.lock);
 	memalloc_noio_restore(noio);
 }

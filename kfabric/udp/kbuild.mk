@@ -2,4 +2,4 @@
 # kfabric_udp.ko: provider over UDP sockets.
 obj-m += kfabric_udp.o
 kfabric_udp-y := $(addprefix kfabric/udp/, \
-	module.o socket.o endpoint.o post.o engine.o)
+	module.o socket.o endpoint.o engine.o)

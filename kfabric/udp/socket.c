@@ -46,7 +46,7 @@ struct sk_buff *kudp_socket_receive(struct kudp_ep *ep)
 	int err;
 
 	for (;;) {
-		skb = skb_recv_udp(ep->sock->sk, MSG_DONTWAIT, &err);
+		skb = skb_recv_udp(ep->base.sock->sk, MSG_DONTWAIT, &err);
 		if (skb && udp_lib_checksum_complete(skb)) {
 			kfree_skb(skb);
 			continue;
@@ -65,7 +65,7 @@ size_t kudp_datagram_read(struct kudp_ep *ep, struct sk_buff *skb,
 	size_t len = min_t(size_t, skb->len, buf->len);
 	struct iov_iter iter;
 
-	kfi_socket_iter(&ep->buf, &iter, KFI_ITER_DEST, buf);
+	kfi_socket_iter(&ep->base.buf, &iter, KFI_ITER_DEST, buf);
 	return skb_copy_datagram_iter(skb, 0, &iter, len) ? 0 : len;
 }
 

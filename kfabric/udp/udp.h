@@ -8,7 +8,7 @@
  * Context: posts and the socket's wait queue only queue, and kick the endpoint's
  *	engine, a work, which does all calls into the socket and all completions.
  *	Memory is allocated as in the path of reclaim.
- * Locking: kudp_ep.post.lock (irq-safe) protects the lists; fid_av.lock is taken
+ * Locking: kfi_post_ep.lock (irq-safe) protects the lists; fid_av.lock is taken
  *	under it, and it is taken under the socket's locks, by those who wake. The
  *	socket is not called with it.
  * Lifetime: the engine is kicked only under post.lock while the endpoint is not
@@ -18,13 +18,10 @@
 #ifndef KFABRIC_UDP_H
 #define KFABRIC_UDP_H
 
-#include <linux/net.h>
 #include <linux/sizes.h>
-#include <linux/wait.h>
 #include <linux/workqueue.h>
 
 #include <kfabric/kfi_av.h>
-#include <kfabric/kfi_post.h>
 #include <kfabric/kfi_socket.h>
 
 #define KUDP_NAME	"udp"
@@ -53,30 +50,23 @@ struct kudp_op {
 };
 
 struct kudp_ep {
-	struct kfi_post_ep post;
-	struct socket *sock;
-	wait_queue_entry_t wait; /* of the socket's */
-	struct sockaddr_in6 name; /* to bind to; where it is bound */
-	struct delayed_work engine;
+	struct kfi_socket_ep base;
 
 	/* under post.lock */
 	struct list_head sends; /* the socket has not been given them */
 	struct list_head receives;
 	struct list_head canceled;
-	bool bound;
-	bool closed;
 
 	/* the engine's */
 	struct list_head busy; /* what is being sent, or filled */
-	struct kfi_socket_buf buf;
 	struct sk_buff
 		*early; /* a datagram whose receive was canceled, or NULL */
 	fi_addr_t last_from; /* number of the last sender */
 };
 
-static inline struct kudp_ep *to_kudp_ep(struct fid_ep *ep)
+static inline struct kudp_ep *to_kudp_ep(struct kfi_post_ep *post)
 {
-	return container_of(ep, struct kudp_ep, post.ep);
+	return container_of(post, struct kudp_ep, base.post);
 }
 
 static inline struct kudp_op *to_kudp_op(struct kfi_op *op)
@@ -95,12 +85,9 @@ void kudp_datagram_from(const struct sk_buff *skb, struct sockaddr_in6 *from);
 int kudp_endpoint(struct fid_domain *domain, struct fi_info *info,
 		  struct fid_ep **ep, void *context);
 
-/* post.c */
-extern const struct kfi_post_ops kudp_post_ops;
-
 /* engine.c */
 void kudp_engine(struct work_struct *work);
-void kudp_kick(struct kudp_ep *ep);
-void kudp_end_all(struct kudp_ep *ep);
+void kudp_kick(struct kfi_post_ep *post);
+void kudp_end_all(struct kfi_socket_ep *base);
 
 #endif /* KFABRIC_UDP_H */

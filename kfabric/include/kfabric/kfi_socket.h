@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * kfabric for providers over the kernel's datagram sockets: their names, what is sent,
- * and a buffer as sockets know it.
+ * kfabric for providers over the kernel's datagram sockets: a buffer as sockets know
+ * it, and endpoints that are a socket each.
  *
  * Context: process; one call at a time for each &struct kfi_socket_buf.
  */
@@ -11,8 +11,10 @@
 #include <linux/bvec.h>
 #include <linux/net.h>
 #include <linux/uio.h>
+#include <linux/wait.h>
+#include <linux/workqueue.h>
 
-#include <kfabric/kfi_provider.h>
+#include <kfabric/kfi_post.h>
 
 /**
  * struct kfi_socket_buf - room to describe one buffer
@@ -29,23 +31,6 @@ struct kfi_socket_buf {
 };
 
 /**
- * kfi_socket_buf_alloc() - get room for buffers of a provider
- * @room: zeroed
- * @max_msg_size: bytes of a buffer
- * @iov_limit: segments of it
- *
- * Return: 0; -ENOMEM.
- */
-int kfi_socket_buf_alloc(struct kfi_socket_buf *room, size_t max_msg_size,
-			 size_t iov_limit);
-
-/**
- * kfi_socket_buf_free() - give it back
- * @room: zeroed, or with memory
- */
-void kfi_socket_buf_free(struct kfi_socket_buf *room);
-
-/**
  * kfi_socket_iter() - describe a buffer
  * @room: is used until the next call
  * @iter: out
@@ -55,25 +40,69 @@ void kfi_socket_buf_free(struct kfi_socket_buf *room);
 void kfi_socket_iter(struct kfi_socket_buf *room, struct iov_iter *iter,
 		     unsigned int direction, const struct fi_buf *buf);
 
+struct kfi_socket_ep;
+
 /**
- * kfi_socket_bind() - bind a socket
- * @sock: socket
- * @name: in: where to; out: where it is bound, as kfi_name_set() has it
- *
- * Return: 0; -EAFNOSUPPORT; as kernel_bind().
+ * struct kfi_socket_ep_ops - what the provider does with endpoints that are a socket
+ * @open: set their socket, and the name that it is to be bound to: 0, or -errno
+ * @end_all: end every operation, when nobody runs the engine any more but this
+ * @op_bytes: of the provider's operation, which begins with struct kfi_op
  */
-int kfi_socket_bind(struct socket *sock, struct sockaddr_in6 *name);
+struct kfi_socket_ep_ops {
+	int (*open)(struct kfi_socket_ep *ep, struct net *net,
+		    const struct fi_info *info);
+	void (*end_all)(struct kfi_socket_ep *ep);
+	size_t op_bytes;
+};
+
+/**
+ * struct kfi_socket_ep - endpoint that is a datagram socket; heads the provider's
+ * @post: its posts, whose operations have &kfi_post_ops.kick
+ * @ops: the provider's part
+ * @sock: its socket, until it is closed
+ * @wait: of the socket's; its function kicks @engine
+ * @engine: gives the socket what was posted, and takes what came
+ * @name: to bind to; where it is bound
+ * @buf: what the engine describes buffers in
+ * @bound: it has @name; set under post.lock
+ * @closed: the engine is not to be kicked any more; under post.lock
+ */
+struct kfi_socket_ep {
+	struct kfi_post_ep post;
+	const struct kfi_socket_ep_ops *ops;
+	struct socket *sock;
+	wait_queue_entry_t wait;
+	struct delayed_work engine;
+	struct sockaddr_in6 name;
+	struct kfi_socket_buf buf;
+	bool bound;
+	bool closed;
+};
+
+/**
+ * kfi_socket_ep_open() - make an endpoint that is a socket
+ * @ep: heads memory of kzalloc(), which is the endpoint's from now on, also on failure;
+ *	@ep->ops, @ep->wait, @ep->engine and the limits of @ep->post are set
+ * @domain: of the endpoint
+ * @info: of it
+ * @fid: out
+ * @context: of its user
+ *
+ * Return: 0; -ENOMEM; as @ep->ops->open() and kfi_ep_init().
+ */
+int kfi_socket_ep_open(struct kfi_socket_ep *ep, struct fid_domain *domain,
+		       const struct fi_info *info, struct fid_ep **fid,
+		       void *context);
 
 /**
  * kfi_socket_send() - send a datagram
- * @sock: socket
- * @room: as for kfi_socket_iter()
+ * @ep: endpoint
  * @to: whom to
  * @buf: the datagram's bytes
  *
  * Return: 0; -EAGAIN, -ENOBUFS, -ENOMEM later perhaps; another -errno: never.
  */
-int kfi_socket_send(struct socket *sock, struct kfi_socket_buf *room,
-		    const struct sockaddr_in6 *to, const struct fi_buf *buf);
+int kfi_socket_send(struct kfi_socket_ep *ep, const struct sockaddr_in6 *to,
+		    const struct fi_buf *buf);
 
 #endif /* KFABRIC_KFI_SOCKET_H */
