@@ -725,20 +725,22 @@ int kfi_send_cancel(struct list_head *sends, const struct kfi_op *op)
 }
 EXPORT_SYMBOL_GPL(kfi_send_cancel);
 
-void kfi_send_done(struct kfi_post_ep *post, struct kfi_send *send, int err,
-		   int prov_errno)
+void kfi_op_end(struct kfi_post_ep *post, struct kfi_op *op,
+		struct kfi_send *send, int err, int prov_errno)
 {
-	struct kfi_op *op = send->op;
 	struct kfi_comp copy, *comp;
 	unsigned long irq;
 
 	spin_lock_irqsave(&post->lock, irq);
-	list_del(&send->node);
-	op->comp->entry.err =
-		send->state == KFI_SEND_CANCELED ? ECANCELED : err;
+	if (send) {
+		list_del(&send->node);
+		if (send->state == KFI_SEND_CANCELED)
+			err = ECANCELED;
+	}
+	op->comp->entry.err = err;
 	op->comp->entry.prov_errno = prov_errno;
 	comp = kfi_post_free_locked(post, op, &copy);
 	spin_unlock_irqrestore(&post->lock, irq);
 	kfi_post_complete(post, comp);
 }
-EXPORT_SYMBOL_GPL(kfi_send_done);
+EXPORT_SYMBOL_GPL(kfi_op_end);

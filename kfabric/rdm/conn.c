@@ -143,12 +143,16 @@ void kfir_conn_free(struct kfir_conn *conn)
 
 /* ---- opening ----------------------------------------------------------- */
 
-/* There is room to send again. */
+/* The inner provider has room for what it had refused, of whichever peer. */
 static void kfir_space_came(struct fid_ep *inner, u64 dir, void *context)
 {
-	struct kfir_conn *conn = context;
+	struct kfir_ep *ep = ((struct kfir_conn *)context)->ep;
+	unsigned long irq;
 
-	kfir_room_came(conn->ep);
+	spin_lock_irqsave(&ep->lock, irq);
+	ep->came_room = true;
+	kfir_kick_locked(ep);
+	spin_unlock_irqrestore(&ep->lock, irq);
 }
 
 /* Open the inner endpoint with its receives; the caller frees the connection. */

@@ -40,17 +40,6 @@ void kfir_kick(struct kfir_ep *ep)
 	spin_unlock_irqrestore(&ep->lock, irq);
 }
 
-/* The inner provider has room for what it had refused, of whichever peer. */
-void kfir_room_came(struct kfir_ep *ep)
-{
-	unsigned long irq;
-
-	spin_lock_irqsave(&ep->lock, irq);
-	ep->came_room = true;
-	kfir_kick_locked(ep);
-	spin_unlock_irqrestore(&ep->lock, irq);
-}
-
 void kfir_touch(struct kfir_conn *conn)
 {
 	if (list_empty(&conn->touched))
@@ -77,16 +66,9 @@ void kfir_stir(struct kfir_conn *conn)
 /* The operation memory is gone when this returns. */
 void kfir_finish(struct kfir_op *op, int err, int prov_errno)
 {
-	struct fi_cq_err_entry *entry = &op->base.comp->entry;
-	struct kfi_post_ep *post = &op->ctx->post;
-
-	if (op->base.type != KFI_OP_RECV) {
-		kfi_send_done(post, &op->send, err, prov_errno);
-		return;
-	}
-	entry->err = err;
-	entry->prov_errno = prov_errno;
-	kfi_post_done(post, &op->base);
+	kfi_op_end(&op->ctx->post, &op->base,
+		   op->base.type == KFI_OP_RECV ? NULL : &op->send, err,
+		   prov_errno);
 }
 
 /* One step less of those that a post or an upcall may do. */

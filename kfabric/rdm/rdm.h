@@ -486,7 +486,6 @@ int kfir_tell(struct kfir_ctx *ctx, struct kfir_op *op);
 void kfir_posted(struct kfi_post_ep *post);
 void kfir_own(struct kfir_ep *ep);
 void kfir_own_end(struct kfir_ep *ep);
-void kfir_room_came(struct kfir_ep *ep);
 void kfir_run(struct kfir_ep *ep);
 void kfir_look_at_stalled(struct kfir_ep *ep);
 void kfir_touch(struct kfir_conn *conn);

@@ -30,15 +30,9 @@ void krds_kick(struct kfi_post_ep *post)
 void krds_finish(struct krds_ep *ep, struct krds_op *op, int err,
 		 int prov_errno)
 {
-	struct fi_cq_err_entry *entry = &op->base.comp->entry;
-
-	if (op->base.type == KFI_OP_SEND) {
-		kfi_send_done(&ep->base.post, &op->send, err, prov_errno);
-		return;
-	}
-	entry->err = err;
-	entry->prov_errno = prov_errno;
-	kfi_post_done(&ep->base.post, &op->base);
+	kfi_op_end(&ep->base.post, &op->base,
+		   op->base.type == KFI_OP_SEND ? &op->send : NULL, err,
+		   prov_errno);
 }
 
 /* What comes to an empty one meanwhile has the engine run again. */

@@ -26,11 +26,7 @@ void kudp_kick(struct kfi_post_ep *post)
 static void kudp_finish(struct kudp_ep *ep, struct kudp_op *op, int err,
 			int prov_errno)
 {
-	struct fi_cq_err_entry *entry = &op->base.comp->entry;
-
-	entry->err = err;
-	entry->prov_errno = prov_errno;
-	kfi_post_done(&ep->base.post, &op->base);
+	kfi_op_end(&ep->base.post, &op->base, NULL, err, prov_errno);
 }
 
 static void kudp_end_list(struct kudp_ep *ep, struct list_head *list)

@@ -22,6 +22,7 @@
 #include <linux/workqueue.h>
 
 #include <kfabric/kfi_av.h>
+#include <kfabric/kfi_cancel.h>
 #include <kfabric/kfi_socket.h>
 
 #define KUDP_NAME	"udp"

@@ -4,7 +4,7 @@
  * something of them has been handed over.
  *
  * Such a provider puts a struct kfi_send into its operation. The rest of it decides
- * whether a send has begun; a canceled one is ended by kfi_send_done() when the
+ * whether a send has begun; a canceled one is ended by kfi_op_end() when the
  * provider comes to it, whatever it ends with.
  *
  * Context: posting.
@@ -110,15 +110,16 @@ static inline void kfi_send_revoke(struct kfi_send *send)
 }
 
 /**
- * kfi_send_done() - it is over: kfi_post_done() for an operation with one
+ * kfi_op_end() - it is over: kfi_post_done() with what it ends with
  * @post: endpoint
- * @send: of the operation, which is on a list of the provider's
+ * @op: on a list of the provider's
+ * @send: of the operation, if it is a send; or NULL
  * @err: what it ends with, positive or 0; ECANCELED if fi_cancel() has said so
  * @prov_errno: of its completion
  *
  * Context: as kfi_post_done().
  */
-void kfi_send_done(struct kfi_post_ep *post, struct kfi_send *send, int err,
-		   int prov_errno);
+void kfi_op_end(struct kfi_post_ep *post, struct kfi_op *op,
+		struct kfi_send *send, int err, int prov_errno);
 
 #endif /* KFABRIC_KFI_CANCEL_H */
