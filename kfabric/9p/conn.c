@@ -40,9 +40,9 @@ static int k9p_conn_get_info(struct k9p_conn *conn)
 			kstrdup(o->provider, GFP_KERNEL);
 		ret = hints->fabric_attr->prov_name ? 0 : -ENOMEM;
 	}
-	ret = ret
-		      ?: fi_getinfo(FI_VERSION(1, 0), o->node, o->port, 0,
-				    hints, &conn->info);
+	if (!ret)
+		ret = fi_getinfo(FI_VERSION(1, 0), o->node, o->port, 0, hints,
+				 &conn->info);
 	fi_freeinfo(hints);
 	return ret;
 }
@@ -246,11 +246,6 @@ int k9p_conn_open(struct k9p_conn *conn)
 	return ret ?: k9p_conn_connect(conn);
 }
 
-static void k9p_conn_close_fid(struct kfid *fid)
-{
-	WARN_ON_ONCE(fi_close(fid));
-}
-
 /**
  * k9p_conn_close() - end the connection and free what it has
  * @conn: as k9p_conn_init() or k9p_conn_open() left it
@@ -267,16 +262,11 @@ void k9p_conn_close(struct k9p_conn *conn)
 	cancel_work_sync(&conn->events);
 	k9p_call_end_all(conn, -ESHUTDOWN);
 	/* Each operation completes: no call holds a request any more. */
-	if (conn->ep)
-		k9p_conn_close_fid(&conn->ep->fid);
-	if (conn->cq)
-		k9p_conn_close_fid(&conn->cq->fid);
-	if (conn->eq)
-		k9p_conn_close_fid(&conn->eq->fid);
-	if (conn->domain)
-		k9p_conn_close_fid(&conn->domain->fid);
-	if (conn->fabric)
-		k9p_conn_close_fid(&conn->fabric->fid);
+	fi_close_opened(conn->ep);
+	fi_close_opened(conn->cq);
+	fi_close_opened(conn->eq);
+	fi_close_opened(conn->domain);
+	fi_close_opened(conn->fabric);
 	fi_freeinfo(conn->info);
 	for (i = 0; conn->recvs && i < conn->n_places; i++)
 		kfree(k9p_conn_recv(conn, i)->data);

@@ -258,7 +258,7 @@ static bool klnd_tick(struct klnd_net *net)
 		for_each_klnd_peer(net, peer, i)
 		{
 			lndw_tick(&peer->core, now_ms);
-			klnd_requests_tick(peer, now_ms);
+			klnd_requests_drop(peer, now_ms, LNDW_UNREACHED);
 			if (peer->core.outstanding)
 				klnd_peer_is_dirty(peer);
 		}

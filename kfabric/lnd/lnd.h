@@ -208,7 +208,8 @@ void klnd_reap(struct work_struct *work);
 void klnd_request_ended(struct lndw_peer *core, __u64 cookie,
 			enum lndw_status status, __u32 bytes);
 void klnd_requests_begin(struct klnd_peer *peer);
-void klnd_requests_tick(struct klnd_peer *peer, u64 now_ms);
+void klnd_requests_drop(struct klnd_peer *peer, u64 now_ms,
+			enum lndw_status status);
 void klnd_requests_end(struct klnd_net *net);
 
 /* move.c */

@@ -98,11 +98,6 @@ static int klnd_net_open_endpoint(struct klnd_net *net)
 	return ret;
 }
 
-static void klnd_net_close_fid(struct kfid *fid)
-{
-	WARN_ON_ONCE(fi_close(fid));
-}
-
 /* The endpoint is closed: nothing comes any more. */
 static void klnd_net_free(struct klnd_net *net)
 {
@@ -110,14 +105,10 @@ static void klnd_net_free(struct klnd_net *net)
 	struct hlist_node *next;
 	unsigned int i;
 
-	if (net->cq)
-		klnd_net_close_fid(&net->cq->fid);
-	if (net->av)
-		klnd_net_close_fid(&net->av->fid);
-	if (net->domain)
-		klnd_net_close_fid(&net->domain->fid);
-	if (net->fabric)
-		klnd_net_close_fid(&net->fabric->fid);
+	fi_close_opened(net->cq);
+	fi_close_opened(net->av);
+	fi_close_opened(net->domain);
+	fi_close_opened(net->fabric);
 	fi_freeinfo(net->info);
 	for (i = 0; i < KLND_OPS; i++) {
 		if (net->ops[i])
@@ -138,8 +129,7 @@ static void klnd_net_close_endpoint(struct klnd_net *net)
 	klnd_requests_end(net);
 	mutex_unlock(&net->lock);
 	/* All operations are over when it returns, and no upcall comes any more. */
-	if (net->ep)
-		klnd_net_close_fid(&net->ep->fid);
+	fi_close_opened(net->ep);
 	cancel_delayed_work_sync(&net->engine);
 	klnd_engine(&net->engine.work);
 	cancel_work_sync(&net->reaper);

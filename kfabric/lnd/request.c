@@ -76,11 +76,13 @@ void klnd_requests_begin(struct klnd_peer *peer)
 }
 
 /**
- * klnd_requests_tick() - end what has waited for too long
+ * klnd_requests_drop() - end what has waited for too long
  * @peer: with whom
- * @now_ms: the time
+ * @now_ms: the time; U64_MAX: end all
+ * @status: what they end with
  */
-void klnd_requests_tick(struct klnd_peer *peer, u64 now_ms)
+void klnd_requests_drop(struct klnd_peer *peer, u64 now_ms,
+			enum lndw_status status)
 {
 	struct klnd_request *req, *next;
 
@@ -88,7 +90,7 @@ void klnd_requests_tick(struct klnd_peer *peer, u64 now_ms)
 		if (now_ms < req->deadline_ms)
 			continue;
 		list_del(&req->node);
-		klnd_request_end(req, LNDW_UNREACHED, 0);
+		klnd_request_end(req, status, 0);
 	}
 }
 
@@ -98,17 +100,13 @@ void klnd_requests_tick(struct klnd_peer *peer, u64 now_ms)
  */
 void klnd_requests_end(struct klnd_net *net)
 {
-	struct klnd_request *req, *next;
 	struct klnd_peer *peer;
 	unsigned int i;
 
 	for_each_klnd_peer(net, peer, i)
 	{
 		lndw_tx_end_all(&peer->core, LNDW_CLOSED);
-		list_for_each_entry_safe(req, next, &peer->waiting, node) {
-			list_del(&req->node);
-			klnd_request_end(req, LNDW_CLOSED, 0);
-		}
+		klnd_requests_drop(peer, U64_MAX, LNDW_CLOSED);
 	}
 }
 
@@ -127,8 +125,7 @@ void klnd_reap(struct work_struct *work)
 	mutex_unlock(&net->lock);
 	list_for_each_entry_safe(req, next, &ended, node) {
 		/* When it returns no byte of a late peer's lands any more. */
-		if (req->mr)
-			WARN_ON_ONCE(fi_close(&req->mr->fid));
+		fi_close_opened(req->mr);
 		req->mr = NULL;
 		req->done(req);
 	}

@@ -231,14 +231,6 @@ struct krpc_conn *krpc_conn_open(struct krpc_xprt *x)
 	return ERR_PTR(ret);
 }
 
-static int krpc_conn_close_fid(struct kfid *fid)
-{
-	int ret = fi_close(fid);
-
-	WARN_ON_ONCE(ret);
-	return ret;
-}
-
 /**
  * krpc_conn_close() - end a connection, and free what it has
  * @conn: connection, as far as it came
@@ -269,17 +261,14 @@ void krpc_conn_close(struct krpc_conn *conn)
 		 * endpoint that does not close still has all of that: nothing may be
 		 * freed under it.
 		 */
-		if (krpc_conn_close_fid(&conn->ep->fid)) {
+		if (WARN_ON_ONCE(fi_close(&conn->ep->fid))) {
 			__module_get(THIS_MODULE);
 			return;
 		}
 		krpc_slot_drop_all(conn);
 	}
-	if (conn->cq)
-		krpc_conn_close_fid(&conn->cq->fid);
-	if (conn->eq)
-		krpc_conn_close_fid(&conn->eq->fid);
-	if (conn->domain)
-		krpc_conn_close_fid(&conn->domain->fid);
+	fi_close_opened(conn->cq);
+	fi_close_opened(conn->eq);
+	fi_close_opened(conn->domain);
 	krpc_conn_free(conn);
 }

@@ -58,7 +58,6 @@ int krpc_fabric_open(struct krpc_xprt *x)
  */
 void krpc_fabric_close(struct krpc_xprt *x)
 {
-	if (x->fabric)
-		WARN_ON_ONCE(fi_close(&x->fabric->fid));
+	fi_close_opened(x->fabric);
 	fi_freeinfo(x->info);
 }

@@ -25,6 +25,7 @@
 
 #include <linux/atomic.h>
 #include <linux/bits.h>
+#include <linux/bug.h>
 #include <linux/kref.h>
 #include <linux/list.h>
 #include <linux/stddef.h>
@@ -684,6 +685,18 @@ static inline int fi_close(struct kfid *fid)
 {
 	return kfabric_close(fid);
 }
+
+/**
+ * fi_close_opened() - close an object, if it was opened, that nothing keeps open
+ * @obj: pointer to a struct with &struct kfid fid, or NULL
+ *
+ * Context: as fi_close().
+ */
+#define fi_close_opened(obj)                                 \
+	do {                                                 \
+		if (obj)                                     \
+			WARN_ON_ONCE(fi_close(&(obj)->fid)); \
+	} while (0)
 
 /**
  * fi_control() - provider-specific commands
