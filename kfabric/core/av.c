@@ -321,16 +321,13 @@ fi_addr_t kfi_av_find_again(struct fid_av *av, const struct sockaddr_in6 *name,
 }
 EXPORT_SYMBOL_GPL(kfi_av_find_again);
 
-static void kfi_av_free(struct fid_av *av)
+static void kfi_av_release(struct kfid *fid)
 {
+	struct fid_av *av = container_of(fid, struct fid_av, fid);
+
 	kvfree(av->slots);
 	kvfree(av->heads);
 	kfree(av);
-}
-
-static void kfi_av_release(struct kfid *fid)
-{
-	kfi_av_free(container_of(fid, struct fid_av, fid));
 }
 
 static const struct fi_ops kfi_av_ops = {
@@ -357,14 +354,13 @@ int kfi_plain_av_open(struct fid_domain *domain, struct fi_av_attr *attr,
 	new->rx_ctx_bits = bits;
 	new->free = KFI_AV_NONE;
 	ret = kfi_av_grow(new, roundup_pow_of_two(count));
-	ret = ret
-		      ?: kfi_obj_init(&new->fid, FI_CLASS_AV, domain->fid.prov,
-				      &domain->fid, &kfi_av_ops, context);
-	if (ret) {
-		kfi_av_free(new);
-		return ret;
-	}
-	*av = new;
-	return 0;
+	if (!ret)
+		ret = kfi_obj_init(&new->fid, FI_CLASS_AV, domain->fid.prov,
+				   &domain->fid, &kfi_av_ops, context);
+	if (ret)
+		kfi_av_release(&new->fid);
+	else
+		*av = new;
+	return ret;
 }
 EXPORT_SYMBOL_GPL(kfi_plain_av_open);

@@ -33,12 +33,11 @@ int kfabric_cntr_open(struct fid_domain *domain,
 	new->waiters = attr && attr->wait_obj ? attr->wait_obj : &new->wait;
 	ret = kfi_obj_init(&new->fid, FI_CLASS_CNTR, domain->fid.prov,
 			   &domain->fid, &kfi_plain_ops, context);
-	if (ret) {
+	if (ret)
 		kfree(new);
-		return ret;
-	}
-	*cntr = new;
-	return 0;
+	else
+		*cntr = new;
+	return ret;
 }
 EXPORT_SYMBOL_GPL(kfabric_cntr_open);
 

@@ -269,11 +269,10 @@ int kfi_plain_cq_open(struct fid_domain *domain, struct fi_cq_attr *attr,
 	if (!new)
 		return -ENOMEM;
 	ret = kfi_cq_init(new, domain, &kfi_plain_ops, NULL, attr, context);
-	if (ret) {
+	if (ret)
 		kfree(new);
-		return ret;
-	}
-	*cq = new;
-	return 0;
+	else
+		*cq = new;
+	return ret;
 }
 EXPORT_SYMBOL_GPL(kfi_plain_cq_open);

@@ -189,11 +189,10 @@ int kfabric_eq_open(struct fid_fabric *fabric, struct fi_eq_attr *attr,
 	init_waitqueue_head(&new->wait);
 	ret = kfi_obj_init(&new->fid, FI_CLASS_EQ, fabric->fid.prov,
 			   &fabric->fid, &kfi_plain_ops, context);
-	if (ret) {
+	if (ret)
 		kfree(new);
-		return ret;
-	}
-	*eq = new;
-	return 0;
+	else
+		*eq = new;
+	return ret;
 }
 EXPORT_SYMBOL_GPL(kfabric_eq_open);

@@ -39,12 +39,9 @@ int kfi_check_open(const struct kfid *parent, const struct fi_info *info,
 int kfabric_domain(struct fid_fabric *fabric, struct fi_info *info,
 		   struct fid_domain **domain, void *context)
 {
-	int ret = kfi_check_open(&fabric->fid, info,
-				 KFI_HAS_OP(fabric->ops, domain));
-
-	if (ret)
-		return ret;
-	return fabric->ops->domain(fabric, info, domain, context);
+	return kfi_check_open(&fabric->fid, info,
+			      KFI_HAS_OP(fabric->ops, domain))
+		       ?: fabric->ops->domain(fabric, info, domain, context);
 }
 EXPORT_SYMBOL_GPL(kfabric_domain);
 
@@ -96,12 +93,9 @@ EXPORT_SYMBOL_GPL(kfabric_cq_open);
 int kfabric_av_open(struct fid_domain *domain, struct fi_av_attr *attr,
 		    struct fid_av **av, void *context)
 {
-	int ret = kfi_check_open(&domain->fid, NULL,
-				 KFI_HAS_OP(domain->ops, av_open));
-
-	if (ret)
-		return ret;
-	return domain->ops->av_open(domain, attr, av, context);
+	return kfi_check_open(&domain->fid, NULL,
+			      KFI_HAS_OP(domain->ops, av_open))
+		       ?: domain->ops->av_open(domain, attr, av, context);
 }
 EXPORT_SYMBOL_GPL(kfabric_av_open);
 
@@ -159,12 +153,11 @@ int kfi_plain_fabric(struct kfi_provider *prov, struct fi_fabric_attr *attr,
 	ret = kfi_fabric_init(new, prov, &kfi_plain_ops,
 			      prov->fabric_ops ?: &kfi_plain_fabric_ops,
 			      context);
-	if (ret) {
+	if (ret)
 		kfree(new);
-		return ret;
-	}
-	*fabric = new;
-	return 0;
+	else
+		*fabric = new;
+	return ret;
 }
 EXPORT_SYMBOL_GPL(kfi_plain_fabric);
 
@@ -178,12 +171,11 @@ int kfi_plain_domain(struct fid_fabric *fabric, struct fi_info *info,
 		return -ENOMEM;
 	ret = kfi_domain_init(new, fabric, &kfi_plain_ops,
 			      fabric->fid.prov->domain_ops, 0, context);
-	if (ret) {
+	if (ret)
 		kfree(new);
-		return ret;
-	}
-	*domain = new;
-	return 0;
+	else
+		*domain = new;
+	return ret;
 }
 EXPORT_SYMBOL_GPL(kfi_plain_domain);
 

@@ -15,12 +15,9 @@
 int kfabric_scalable_ep(struct fid_domain *domain, struct fi_info *info,
 			struct fid_ep **sep, void *context)
 {
-	int ret = kfi_check_open(&domain->fid, info,
-				 KFI_HAS_OP(domain->ops, scalable_ep));
-
-	if (ret)
-		return ret;
-	return domain->ops->scalable_ep(domain, info, sep, context);
+	return kfi_check_open(&domain->fid, info,
+			      KFI_HAS_OP(domain->ops, scalable_ep))
+		       ?: domain->ops->scalable_ep(domain, info, sep, context);
 }
 EXPORT_SYMBOL_GPL(kfabric_scalable_ep);
 

@@ -16,14 +16,10 @@ int kfabric_srx_context(struct fid_domain *domain,
 			const struct fi_rx_attr *attr, struct fid_ep **srx,
 			void *context)
 {
-	int ret;
-
 	might_sleep();
-	ret = kfi_check_open(&domain->fid, NULL,
-			     KFI_HAS_OP(domain->ops, srx_context));
-	if (ret)
-		return ret;
-	return domain->ops->srx_context(domain, attr, srx, context);
+	return kfi_check_open(&domain->fid, NULL,
+			      KFI_HAS_OP(domain->ops, srx_context))
+		       ?: domain->ops->srx_context(domain, attr, srx, context);
 }
 EXPORT_SYMBOL_GPL(kfabric_srx_context);
 

@@ -170,15 +170,12 @@ static void kfir_ctx_close(struct kfid *fid)
 	memalloc_noio_restore(noio);
 }
 
-static void kfir_ctx_free(struct kfir_ctx *ctx)
-{
-	kfir_ctx_free_mem(ctx);
-	kfree(ctx);
-}
-
 static void kfir_ctx_release(struct kfid *fid)
 {
-	kfir_ctx_free(to_kfir_ctx_fid(fid));
+	struct kfir_ctx *ctx = to_kfir_ctx_fid(fid);
+
+	kfir_ctx_free_mem(ctx);
+	kfree(ctx);
 }
 
 /* ---- enabling ----------------------------------------------------------- */
@@ -242,14 +239,13 @@ static int kfir_ctx_open(struct fid_ep *sep, u64 dir, u32 index,
 		ret = kfi_post_alloc_slots(&ctx->post, sizeof(struct kfir_op));
 	else
 		ret = kfi_post_alloc_parts(&ctx->post, KFIR_MULTI_MIN);
-	ret = ret
-		      ?: kfi_ctx_init(&ctx->post.ep, sep,
-				      sends ? FI_CLASS_TX_CTX : FI_CLASS_RX_CTX,
-				      index,
-				      sends ? tx->op_flags : rx->op_flags,
-				      &kfir_ctx_ops, context);
+	if (!ret)
+		ret = kfi_ctx_init(&ctx->post.ep, sep,
+				   sends ? FI_CLASS_TX_CTX : FI_CLASS_RX_CTX,
+				   index, sends ? tx->op_flags : rx->op_flags,
+				   &kfir_ctx_ops, context);
 	if (ret) {
-		kfir_ctx_free(ctx);
+		kfir_ctx_release(&ctx->post.ep.fid);
 		return ret;
 	}
 	kfir_own(ep);

@@ -44,15 +44,12 @@ static void kfir_ep_close(struct kfid *fid)
 	kfir_close_inner(ep);
 }
 
-static void kfir_ep_free(struct kfir_ep *ep)
-{
-	kfir_ctx_free_mem(&ep->own);
-	kfree(ep);
-}
-
 static void kfir_ep_release(struct kfid *fid)
 {
-	kfir_ep_free(to_kfir_ep(fid));
+	struct kfir_ep *ep = to_kfir_ep(fid);
+
+	kfir_ctx_free_mem(&ep->own);
+	kfree(ep);
 }
 
 /* ---- listening ---------------------------------------------------------- */
@@ -168,39 +165,11 @@ static int kfir_open_inner(struct kfir_ep *ep, struct fid_domain *domain,
 	return ret;
 }
 
-static int kfir_open_plain(struct kfir_ep *ep, struct fid_domain *domain,
-			   const struct fi_info *info, void *context)
-{
-	int ret = kfi_post_alloc_slots(&ep->own.post, sizeof(struct kfir_op));
-
-	ret = ret ?: kfi_post_alloc_parts(&ep->own.post, KFIR_MULTI_MIN);
-	ret = ret ?: kfir_open_inner(ep, domain, info);
-	list_add_tail(&ep->own.node, &ep->ctxs);
-	ep->rx[0] = &ep->own;
-	return ret
-		       ?: kfi_ep_init(&ep->own.post.ep, domain, info,
-				      &kfir_ep_ops, context);
-}
-
-static int kfir_open_scalable(struct kfir_ep *ep, struct fid_domain *domain,
-			      const struct fi_info *info, void *context)
-{
-	int ret = kfir_open_inner(ep, domain, info);
-
-	/* If that is no number of contexts it is not opened at all. */
-	ep->last_ctx = info->ep_attr->rx_ctx_cnt - 1;
-	return ret
-		       ?: kfi_sep_init(&ep->own.post.ep, domain, info,
-				       &kfir_sep_ep_ops, context);
-}
-
 static int kfir_open(struct fid_domain *domain, const struct fi_info *info,
-		     int (*open)(struct kfir_ep *ep, struct fid_domain *domain,
-				 const struct fi_info *info, void *context),
-		     struct fid_ep **fid, void *context)
+		     bool is_scalable, struct fid_ep **fid, void *context)
 {
 	struct kfir_ep *ep;
-	int ret;
+	int ret = 0;
 
 	/* What is no unconnected one has nothing to be connected by. */
 	if (info->handle || info->ep_attr->type != FI_EP_RDM)
@@ -209,10 +178,27 @@ static int kfir_open(struct fid_domain *domain, const struct fi_info *info,
 	if (!ep)
 		return -ENOMEM;
 	kfir_ep_init(ep, info);
-	ret = open(ep, domain, info, context);
+	if (is_scalable) {
+		/* If that is no number of contexts it is not opened at all. */
+		ep->last_ctx = info->ep_attr->rx_ctx_cnt - 1;
+	} else {
+		ret = kfi_post_alloc_slots(&ep->own.post,
+					   sizeof(struct kfir_op));
+		ret = ret
+			      ?: kfi_post_alloc_parts(&ep->own.post,
+						      KFIR_MULTI_MIN);
+		list_add_tail(&ep->own.node, &ep->ctxs);
+		ep->rx[0] = &ep->own;
+	}
+	ret = ret ?: kfir_open_inner(ep, domain, info);
+	if (!ret)
+		ret = is_scalable ? kfi_sep_init(&ep->own.post.ep, domain, info,
+						 &kfir_sep_ep_ops, context)
+				  : kfi_ep_init(&ep->own.post.ep, domain, info,
+						&kfir_ep_ops, context);
 	if (ret) {
 		kfir_close_inner(ep);
-		kfir_ep_free(ep);
+		kfir_ep_release(&ep->own.post.ep.fid);
 		return ret;
 	}
 	*fid = &ep->own.post.ep;
@@ -222,11 +208,11 @@ static int kfir_open(struct fid_domain *domain, const struct fi_info *info,
 int kfir_endpoint(struct fid_domain *domain, struct fi_info *info,
 		  struct fid_ep **ep, void *context)
 {
-	return kfir_open(domain, info, kfir_open_plain, ep, context);
+	return kfir_open(domain, info, false, ep, context);
 }
 
 int kfir_scalable_ep(struct fid_domain *domain, struct fi_info *info,
 		     struct fid_ep **sep, void *context)
 {
-	return kfir_open(domain, info, kfir_open_scalable, sep, context);
+	return kfir_open(domain, info, true, sep, context);
 }

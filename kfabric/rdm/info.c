@@ -46,12 +46,6 @@ static u64 kfir_directed(const struct fi_info *hints)
 	return needed && !(needed & FI_DIRECTED_RECV) ? 0 : FI_DIRECTED_RECV;
 }
 
-/* As many contexts as are wished, as far as there may be so many. */
-static size_t kfir_contexts(size_t wish)
-{
-	return clamp_t(size_t, wish, 1, KFI_CTX_MAX);
-}
-
 /* Make an inner info ours. Names and addresses stay. */
 static int kfir_info_outer(struct fi_info *info, const struct fi_info *hints)
 {
@@ -96,8 +90,9 @@ static int kfir_info_outer(struct fi_info *info, const struct fi_info *hints)
 		.max_msg_size = RDMW_MESSAGE_MAX,
 		.op_timeout_ms = KFIR_OP_TIMEOUT_MS,
 		.cm_timeout_ms = KFIR_CM_TIMEOUT_MS,
-		.tx_ctx_cnt = kfir_contexts(wish->tx_ctx_cnt),
-		.rx_ctx_cnt = kfir_contexts(wish->rx_ctx_cnt),
+		/* As many as are wished, as far as there may be so many. */
+		.tx_ctx_cnt = clamp_t(size_t, wish->tx_ctx_cnt, 1, KFI_CTX_MAX),
+		.rx_ctx_cnt = clamp_t(size_t, wish->rx_ctx_cnt, 1, KFI_CTX_MAX),
 	};
 	*info->domain_attr = (struct fi_domain_attr){
 		.name = domain,

@@ -22,15 +22,13 @@ static void kfir_domain_close(struct kfid *fid)
 	fi_close(&d->inner->fid);
 }
 
-static void kfir_domain_free(struct kfir_domain *d)
-{
-	fi_freeinfo(d->info);
-	kfree(d);
-}
-
 static void kfir_domain_release(struct kfid *fid)
 {
-	kfir_domain_free(container_of(fid, struct kfir_domain, domain.fid));
+	struct kfir_domain *d =
+		container_of(fid, struct kfir_domain, domain.fid);
+
+	fi_freeinfo(d->info);
+	kfree(d);
 }
 
 static const struct fi_ops kfir_domain_fid_ops = {
@@ -81,7 +79,7 @@ static int kfir_domain(struct fid_fabric *fabric, struct fi_info *info,
 close_inner:
 	fi_close(&new->inner->fid);
 free:
-	kfir_domain_free(new);
+	kfir_domain_release(&new->domain.fid);
 	return ret;
 }
 

@@ -135,13 +135,6 @@ bool kfir_is_answer_due(struct kfir_conn *conn)
 	       !kfir_is_written(kfir_request_at(conn, 0));
 }
 
-/* The first requests have their answer. */
-static void kfir_requests_end(struct kfir_conn *conn, unsigned int n)
-{
-	conn->first_request = (conn->first_request + n) % RDMW_ASKED_MAX;
-	conn->nr_requests -= n;
-}
-
 /* A piece of the first answer; 0, or why there is none now. */
 static int kfir_answer_piece(struct kfir_conn *conn)
 {
@@ -189,8 +182,12 @@ static int kfir_answer_piece(struct kfir_conn *conn)
 	conn->nr_answers++;
 	req->moved += n;
 	conn->answering = req->moved < message.total;
-	if (!conn->answering)
-		kfir_requests_end(conn, 1 + message.tag);
+	if (conn->answering)
+		return 0;
+	/* The first requests have their answer. */
+	conn->first_request =
+		(conn->first_request + 1 + message.tag) % RDMW_ASKED_MAX;
+	conn->nr_requests -= 1 + message.tag;
 	return 0;
 }
 
@@ -225,20 +222,6 @@ void kfir_ask_forget(struct kfir_conn *conn, const struct kfir_op *op)
 	for (i = 0; i < RDMW_ASKED_MAX; i++)
 		if (conn->asked[i] == op)
 			conn->asked[i] = NULL;
-}
-
-static int kfir_error_of_status(u64 status)
-{
-	switch (status) {
-	case RDMW_NO_KEY:
-		return ENOENT;
-	case RDMW_NO_ACCESS:
-		return EPERM;
-	case RDMW_NO_ALIGN:
-		return EINVAL;
-	default:
-		return ERANGE;
-	}
 }
 
 /* Bytes that were asked for, or why there are none. False: it breaks the rules. */
@@ -297,10 +280,16 @@ static bool kfir_take_first_answer(struct kfir_conn *conn,
 
 void kfir_rma_finish(struct kfir_op *op)
 {
-	if (op->status == RDMW_DONE)
-		kfir_finish(op, 0, 0);
-	else
-		kfir_finish(op, FI_EACCES, kfir_error_of_status(op->status));
+	/* The flow has seen to it that it is one of them. */
+	static const int errors[RDMW_STATUSES] = {
+		[RDMW_NO_KEY] = ENOENT,
+		[RDMW_NO_ACCESS] = EPERM,
+		[RDMW_NO_RANGE] = ERANGE,
+		[RDMW_NO_ALIGN] = EINVAL,
+	};
+
+	kfir_finish(op, op->status == RDMW_DONE ? 0 : FI_EACCES,
+		    errors[op->status]);
 }
 
 /* A piece that is no message's. True: its slot is one now. */

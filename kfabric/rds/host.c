@@ -142,15 +142,6 @@ void krds_answered(struct krds_ep *ep, const struct sockaddr_in6 *from)
 
 /* ---- time-outs ----------------------------------------------------------- */
 
-/* Why an operation that RDS has not taken cannot wait any longer. */
-static int krds_late_error(const struct krds_host *host,
-			   const struct krds_op *op)
-{
-	if (!host->up && !host->local)
-		return FI_EHOSTUNREACH;
-	return op->why == ENOMEM ? FI_ENOMEM : FI_ENOBUFS;
-}
-
 /* Cancellations and deadlines. */
 void krds_host_check(struct krds_ep *ep, struct krds_host *host)
 {
@@ -160,7 +151,11 @@ void krds_host_check(struct krds_ep *ep, struct krds_host *host)
 	list_for_each_entry_safe(op, next, &host->sends, base.node)
 		if (kfi_send_is_canceled(&op->send) ||
 		    time_after(jiffies, op->deadline))
-			krds_finish(ep, op, krds_late_error(host, op), 0);
+			krds_finish(ep, op,
+				    !host->up && !host->local ? FI_EHOSTUNREACH
+				    : op->why == ENOMEM	      ? FI_ENOMEM
+							      : FI_ENOBUFS,
+				    0);
 	op = list_first_entry_or_null(&host->handed, struct krds_op, base.node);
 	if (!op || !time_after(jiffies, op->deadline) ||
 	    !time_after(jiffies, host->heard_at + msecs_to_jiffies(ms)))

@@ -81,33 +81,21 @@ void krds_socket_forget(struct krds_ep *ep, const struct sockaddr_in6 *to)
 			   kfi_addr_len(to));
 }
 
-#if IS_ENABLED(CONFIG_IPV6)
-static bool krds_is_local6(struct net *net, const struct sockaddr_in6 *name)
-{
-	const struct net_device *dev;
-	bool local;
-
-	rcu_read_lock();
-	dev = name->sin6_scope_id
-		      ? dev_get_by_index_rcu(net, name->sin6_scope_id)
-		      : NULL;
-	local = ipv6_chk_addr(net, &name->sin6_addr, dev, 0);
-	rcu_read_unlock();
-	return local;
-}
-#else
-static bool krds_is_local6(struct net *net, const struct sockaddr_in6 *name)
-{
-	return false;
-}
-#endif
-
 /* Would RDS go by its own loop? */
 bool krds_is_local(struct net *net, const struct sockaddr_in6 *name)
 {
 	const struct sockaddr_in *v4 = (const void *)name;
+	const struct net_device *dev = NULL;
+	bool local;
 
-	if (name->sin6_family == AF_INET6)
-		return krds_is_local6(net, name);
-	return inet_addr_type(net, v4->sin_addr.s_addr) == RTN_LOCAL;
+	if (name->sin6_family != AF_INET6)
+		return inet_addr_type(net, v4->sin_addr.s_addr) == RTN_LOCAL;
+	if (!IS_ENABLED(CONFIG_IPV6))
+		return false;
+	rcu_read_lock();
+	if (name->sin6_scope_id)
+		dev = dev_get_by_index_rcu(net, name->sin6_scope_id);
+	local = ipv6_chk_addr(net, &name->sin6_addr, dev, 0);
+	rcu_read_unlock();
+	return local;
 }
