@@ -57,14 +57,14 @@ struct kfi_socket_ep_ops {
 
 /**
  * struct kfi_socket_ep - endpoint that is a datagram socket; heads the provider's
- * @post: its posts, whose operations have &kfi_post_ops.kick
+ * @post: posts of the endpoint, whose operations have &kfi_post_ops.kick
  * @ops: the provider's part
- * @sock: its socket, until it is closed
- * @wait: of the socket's; its function kicks @engine
+ * @sock: socket of the endpoint, until that is closed
+ * @wait: of the socket's; the function kicks @engine
  * @engine: gives the socket what was posted, and takes what came
  * @name: to bind to; where it is bound
  * @buf: what the engine describes buffers in
- * @bound: it has @name; set under post.lock
+ * @bound: the socket is bound to @name; set under post.lock
  * @closed: the engine is not to be kicked any more; under post.lock
  */
 struct kfi_socket_ep {
