@@ -63,11 +63,6 @@ void kfi_ctx_give_back(struct fid_ep *ctx);
 int kfi_srx_setopt(struct fid_ep *srx, int optname, const void *optval,
 		   size_t optlen);
 
-/* socket.c */
-struct kfi_socket_buf;
-int kfi_socket_buf_alloc(struct kfi_socket_buf *room, size_t max_msg_size,
-			 size_t iov_limit);
-
 /* post.c */
 struct kfi_op;
 struct kfi_op *kfi_op_of_recv(const struct fi_msg *msg, u64 flags);
