@@ -5,7 +5,7 @@ obj-m += kfabric_rpc.o
 # Deferred: rpcw-objs is defined by rpcwire/kbuild.mk, which may come later.
 kfabric_rpc-y = $(if $(CONFIG_SUNRPC), \
 	$(addprefix kfabric/rpc/, \
-		module.o transport.o fabric.o conn.o region.o slot.o call.o reply.o \
+		module.o transport.o conn.o region.o slot.o call.o reply.o \
 		callback.o) \
 	$(addprefix kfabric/rpcwire/, $(rpcw-objs)), \
 	kfabric/rpc/absent.o)

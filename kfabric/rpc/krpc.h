@@ -214,10 +214,6 @@ extern struct workqueue_struct *krpc_wq;
 struct xprt_create;
 struct rpc_xprt *krpc_setup(struct xprt_create *args);
 
-/* fabric.c */
-int krpc_fabric_open(struct krpc_xprt *x);
-void krpc_fabric_close(struct krpc_xprt *x);
-
 /* conn.c */
 struct krpc_conn *krpc_conn_open(struct krpc_xprt *x);
 void krpc_conn_close(struct krpc_conn *conn);

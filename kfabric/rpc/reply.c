@@ -96,22 +96,6 @@ static size_t krpc_reply_copy(struct rpc_rqst *rqst, const u8 *body,
 	return bytes;
 }
 
-/*
- * The server has none: RPC gets one that says so. An error that is told otherwise is
- * lost on who still sends.
- */
-static size_t krpc_reply_fail(struct krpc_conn *conn, struct rpc_rqst *rqst,
-			      u32 error)
-{
-	u8 failure[RPCW_FAILURE_BYTES];
-
-	pr_err_ratelimited(
-		"kfabric_rpc: %s: the server cannot make anything of a call (%u)\n",
-		conn->xprt->addr, error);
-	rpcw_failure_pack(be32_to_cpu(rqst->rq_xid), failure);
-	return krpc_reply_copy(rqst, failure, sizeof(failure));
-}
-
 /* The reply is put where RPC wants it. *bytes: of it. */
 static enum rpcw_violation krpc_reply_deliver(struct krpc_conn *conn,
 					      struct rpc_rqst *rqst,
@@ -122,9 +106,18 @@ static enum rpcw_violation krpc_reply_deliver(struct krpc_conn *conn,
 	const struct kvec *head = &rqst->rq_rcv_buf.head[0];
 	const u8 *body = recv->data + reply->header_bytes;
 	size_t body_bytes = recv->bytes - reply->header_bytes;
+	u8 failure[RPCW_FAILURE_BYTES];
 
 	if (reply->kind == RPCW_ERROR) {
-		*bytes = krpc_reply_fail(conn, rqst, reply->error);
+		/*
+		 * The server has none: RPC gets one that says so. An error that is
+		 * told otherwise is lost on who still sends.
+		 */
+		pr_err_ratelimited(
+			"kfabric_rpc: %s: the server cannot make anything of a call (%u)\n",
+			conn->xprt->addr, reply->error);
+		rpcw_failure_pack(be32_to_cpu(rqst->rq_xid), failure);
+		*bytes = krpc_reply_copy(rqst, failure, sizeof(failure));
 	} else if (reply->kind == RPCW_NOMSG) {
 		/* What the server wrote as a whole has to begin as a reply, too. */
 		if (head->iov_len < sizeof(rqst->rq_xid) ||

@@ -13,6 +13,7 @@
 #include <linux/seq_file.h>
 #include <linux/sizes.h>
 #include <linux/slab.h>
+#include <linux/string.h>
 #include <linux/sunrpc/addr.h>
 #include <linux/sunrpc/bc_xprt.h>
 
@@ -22,6 +23,8 @@
 #define KRPC_SLOTS_MIN	 16U
 #define KRPC_SLOTS_MAX	 (2 * KRPC_CREDITS)
 #define KRPC_PAYLOAD_MAX SZ_1M
+/* Of servers of others, who know RDMA alone. */
+#define KRPC_PROVIDER "verbs"
 /* Of knfsd over RDMA, and of everything else that has no reason for others. */
 #define KRPC_TIMEOUT	   (60UL * HZ)
 #define KRPC_IDLE	   (5UL * 60 * HZ)
@@ -239,6 +242,46 @@ static void krpc_disable_swap(struct rpc_xprt *xprt)
 }
 
 /* ---- beginning and end ------------------------------------------------ */
+
+/*
+ * Find what leads to the server, in the namespace of who mounts: connections are made
+ * later, by workers, which have none. 0; -ENODATA nothing does; -EOPNOTSUPP what does has
+ * keys that the protocol has no room for. krpc_fabric_close() may follow in any case.
+ */
+static int krpc_fabric_open(struct krpc_xprt *x)
+{
+	const struct rpc_xprt *xprt = &x->xprt;
+	struct fi_info *hints = fi_allocinfo();
+	int ret = -ENOMEM;
+
+	if (!hints)
+		return ret;
+	hints->caps = FI_MSG | FI_RMA | FI_REMOTE_READ | FI_REMOTE_WRITE;
+	hints->ep_attr->type = FI_EP_MSG;
+	hints->domain_attr->mr_mode = ~0u;
+	hints->tx_attr->size = KRPC_SLOTS;
+	hints->rx_attr->size = KRPC_RECVS;
+	hints->addr_format = xprt->addr.ss_family == AF_INET6 ? FI_SOCKADDR_IN6
+							      : FI_SOCKADDR_IN;
+	hints->dest_addr = kmemdup(&xprt->addr, xprt->addrlen, GFP_KERNEL);
+	hints->dest_addrlen = xprt->addrlen;
+	hints->fabric_attr->prov_name = kstrdup(KRPC_PROVIDER, GFP_KERNEL);
+	if (hints->dest_addr && hints->fabric_attr->prov_name)
+		ret = fi_getinfo(FI_VERSION(1, 0), NULL, NULL, 0, hints,
+				 &x->info);
+	fi_freeinfo(hints);
+	if (ret)
+		return ret;
+	if (x->info->domain_attr->mr_key_size > sizeof(u32))
+		return -EOPNOTSUPP;
+	return fi_fabric(x->info->fabric_attr, &x->fabric, NULL);
+}
+
+static void krpc_fabric_close(struct krpc_xprt *x)
+{
+	fi_close_opened(x->fabric);
+	fi_freeinfo(x->info);
+}
 
 /* RPC waits for nobody any more, and holds the write lock. */
 static void krpc_destroy(struct rpc_xprt *xprt)
