@@ -37,13 +37,6 @@ void bridge_queue_drop_first(struct bridge_queue *queue)
 	queue->count--;
 }
 
-static int queue_init(struct bridge_queue *queue, unsigned int room)
-{
-	queue->room = room;
-	queue->items = calloc(room, sizeof(struct bridge_message *));
-	return queue->items ? 0 : -FI_ENOMEM;
-}
-
 static int alloc_messages(struct bridge_conn *conn)
 {
 	size_t bytes = 2 * (size_t)conn->n * conn->msize;
@@ -58,8 +51,10 @@ static int alloc_messages(struct bridge_conn *conn)
 	}
 	for (i = 0; i < 2 * conn->n; i++)
 		conn->messages[i].data = conn->memory + (size_t)i * conn->msize;
-	if (queue_init(&conn->requests, conn->n) ||
-	    queue_init(&conn->free, conn->n))
+	conn->requests.room = conn->free.room = conn->n;
+	conn->requests.items = calloc(conn->n, sizeof(*conn->requests.items));
+	conn->free.items = calloc(conn->n, sizeof(*conn->free.items));
+	if (!conn->requests.items || !conn->free.items)
 		return -FI_ENOMEM;
 	for (i = conn->n; i < 2 * conn->n; i++)
 		bridge_queue_put(&conn->free, &conn->messages[i]);

@@ -208,17 +208,6 @@ static void *kfi_buf_at(const struct fi_buf *buf, size_t at, size_t len)
 	return buf->ptr + buf->offset + at;
 }
 
-/* The bytes at a place, and those of a buffer from an offset on. */
-static void kfi_buf_start_both(struct kfi_buf_iter *place,
-			       const struct fi_buf *bytes,
-			       struct kfi_buf_iter *it,
-			       const struct fi_buf *buf, size_t at)
-{
-	kfi_buf_start(place, bytes);
-	kfi_buf_start(it, buf);
-	kfi_buf_advance(it, at);
-}
-
 size_t kfi_buf_get(void *to, const struct fi_buf *buf, size_t at, size_t len)
 {
 	const void *from = kfi_buf_at(buf, at, len);
@@ -230,7 +219,9 @@ size_t kfi_buf_get(void *to, const struct fi_buf *buf, size_t at, size_t len)
 		return len;
 	}
 	bytes = fi_buf_linear(to, len);
-	kfi_buf_start_both(&dst, &bytes, &src, buf, at);
+	kfi_buf_start(&dst, &bytes);
+	kfi_buf_start(&src, buf);
+	kfi_buf_advance(&src, at);
 	return kfi_buf_copy(&dst, &src, len);
 }
 EXPORT_SYMBOL_GPL(kfi_buf_get);
@@ -247,7 +238,9 @@ size_t kfi_buf_put(const struct fi_buf *buf, size_t at, const void *from,
 		return len;
 	}
 	bytes = fi_buf_linear(from, len);
-	kfi_buf_start_both(&src, &bytes, &dst, buf, at);
+	kfi_buf_start(&src, &bytes);
+	kfi_buf_start(&dst, buf);
+	kfi_buf_advance(&dst, at);
 	return kfi_buf_copy(&dst, &src, len);
 }
 EXPORT_SYMBOL_GPL(kfi_buf_put);

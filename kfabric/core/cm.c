@@ -54,8 +54,6 @@ EXPORT_SYMBOL_GPL(kfabric_reject);
 static int kfi_ep_start_connecting(struct fid_ep *ep, const void *param,
 				   size_t paramlen)
 {
-	int ret;
-
 	might_sleep();
 	if (READ_ONCE(ep->fid.dead))
 		return -ENODEV;
@@ -63,8 +61,7 @@ static int kfi_ep_start_connecting(struct fid_ep *ep, const void *param,
 		return -EMSGSIZE;
 	if (paramlen && !param)
 		return -EINVAL;
-	ret = kfi_ep_ready(ep);
-	return ret ?: kfi_ep_move(ep, KFI_EP_CONNECTING);
+	return kfi_ep_ready(ep) ?: kfi_ep_move(ep, KFI_EP_CONNECTING);
 }
 
 int kfabric_connect(struct fid_ep *ep, const void *addr, const void *param,

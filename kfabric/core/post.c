@@ -413,11 +413,10 @@ static ssize_t kfi_post_recvmsg(struct fid_ep *fid, const struct fi_msg *msg,
 				u64 flags)
 {
 	struct kfi_post_ep *ep = to_kfi_post_ep(fid);
-	int ret = kfi_check_recv(ep, msg->context, &msg->buf, flags);
 
-	if (ret)
-		return ret;
-	return kfi_post_queue(ep, kfi_op_of_recv(msg, flags), FI_RECV);
+	return kfi_check_recv(ep, msg->context, &msg->buf, flags)
+		       ?: kfi_post_queue(ep, kfi_op_of_recv(msg, flags),
+					 FI_RECV);
 }
 
 static ssize_t kfi_post_inject(struct fid_ep *fid, const void *buf, size_t len,

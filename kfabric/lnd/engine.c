@@ -56,10 +56,7 @@ int klnd_post_recv(struct klnd_op *op)
 		       &op->fi);
 }
 
-/**
- * klnd_net_died() - the device is gone
- * @net: net
- */
+/* The device is gone. */
 static void klnd_net_died(struct klnd_net *net)
 {
 	if (net->is_dead)
@@ -138,16 +135,6 @@ void klnd_pump(struct klnd_peer *peer)
 	klnd_peer_is_dirty(peer);
 }
 
-static void klnd_count_verdict(struct klnd_counts *c, enum lndw_verdict verdict)
-{
-	c->repeated += verdict == LNDW_REPEATED;
-	c->over += verdict == LNDW_OVER;
-	c->busy += verdict == LNDW_BUSY;
-	c->old += verdict == LNDW_OLD;
-	c->other += verdict == LNDW_OTHER;
-	c->wrong += verdict == LNDW_WRONG;
-}
-
 /* What came is a peer's, from where it is, and by the way that its kind takes. */
 static struct klnd_peer *klnd_sender(const struct klnd_op *op,
 				     struct lndw_msg *msg)
@@ -166,6 +153,8 @@ static struct klnd_peer *klnd_sender(const struct klnd_op *op,
 static void klnd_take_message(struct klnd_op *op)
 {
 	struct klnd_net *net = op->net;
+	struct klnd_counts *c = &net->counts;
+	enum lndw_verdict verdict;
 	struct klnd_peer *peer;
 	struct klnd_rx *rx;
 	struct lndw_msg msg;
@@ -173,12 +162,17 @@ static void klnd_take_message(struct klnd_op *op)
 
 	peer = klnd_sender(op, &msg);
 	if (!peer) {
-		net->counts.strange++;
+		c->strange++;
 		return;
 	}
 	bytes = op->buf + lndw_head_bytes(msg.kind);
-	klnd_count_verdict(&net->counts,
-			   lndw_arrived(&peer->core, &msg, klnd_now_ms()));
+	verdict = lndw_arrived(&peer->core, &msg, klnd_now_ms());
+	c->repeated += verdict == LNDW_REPEATED;
+	c->over += verdict == LNDW_OVER;
+	c->busy += verdict == LNDW_BUSY;
+	c->old += verdict == LNDW_OLD;
+	c->other += verdict == LNDW_OTHER;
+	c->wrong += verdict == LNDW_WRONG;
 	rx = net->begun;
 	net->begun = NULL;
 	if (rx)

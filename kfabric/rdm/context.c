@@ -34,12 +34,6 @@ void kfir_ctx_init(struct kfir_ctx *ctx, struct kfir_ep *ep,
 	INIT_LIST_HEAD(&ctx->canceled);
 }
 
-void kfir_ctx_free_mem(struct kfir_ctx *ctx)
-{
-	kvfree(ctx->post.slot_mem);
-	kvfree(ctx->post.part_mem);
-}
-
 static struct kfir_ctx *to_kfir_ctx_fid(struct kfid *fid)
 {
 	return container_of(fid, struct kfir_ctx, post.ep.fid);
@@ -174,7 +168,8 @@ static void kfir_ctx_release(struct kfid *fid)
 {
 	struct kfir_ctx *ctx = to_kfir_ctx_fid(fid);
 
-	kfir_ctx_free_mem(ctx);
+	kvfree(ctx->post.slot_mem);
+	kvfree(ctx->post.part_mem);
 	kfree(ctx);
 }
 

@@ -48,7 +48,8 @@ static void kfir_ep_release(struct kfid *fid)
 {
 	struct kfir_ep *ep = to_kfir_ep(fid);
 
-	kfir_ctx_free_mem(&ep->own);
+	kvfree(ep->own.post.slot_mem);
+	kvfree(ep->own.post.part_mem);
 	kfree(ep);
 }
 

@@ -36,14 +36,6 @@ void kfir_hello_make(struct kfir_conn *conn, u8 *out)
 	rdmw_hello_pack(&hello, out);
 }
 
-static bool kfir_is_loopback(const struct sockaddr_in6 *name)
-{
-	if (name->sin6_family == AF_INET6)
-		return ipv6_addr_loopback(&name->sin6_addr);
-	return ipv4_is_loopback(
-		((const struct sockaddr_in *)name)->sin_addr.s_addr);
-}
-
 /*
  * Who sent a hello, which came from an address: false if it says another. An inner
  * provider that has none (loop) leaves it 0, and says so of the local host alone.
@@ -53,6 +45,7 @@ static bool kfir_name_of(const struct rdmw_hello *hello, const void *from,
 {
 	struct sockaddr_in6 v6 = { .sin6_family = AF_INET6 };
 	struct sockaddr_in6 came, said;
+	const struct sockaddr_in *v4 = (const void *)&said;
 
 	if (!kfi_name_set(&came, from))
 		return false;
@@ -66,7 +59,9 @@ static bool kfir_name_of(const struct rdmw_hello *hello, const void *from,
 	}
 	if (kfi_name_is_any(&came)) {
 		*name = said;
-		return kfir_is_loopback(&said);
+		return said.sin6_family == AF_INET6
+			       ? ipv6_addr_loopback(&said.sin6_addr)
+			       : ipv4_is_loopback(v4->sin_addr.s_addr);
 	}
 	/* Which of our links it is on is not for the peer to say. */
 	if (said.sin6_family == AF_INET6)

@@ -471,7 +471,6 @@ int kfir_scalable_ep(struct fid_domain *domain, struct fi_info *info,
 extern const struct fi_ops_sep kfir_sep_ops;
 void kfir_ctx_init(struct kfir_ctx *ctx, struct kfir_ep *ep,
 		   const struct fi_info *info, u64 dirs);
-void kfir_ctx_free_mem(struct kfir_ctx *ctx);
 void kfir_ctx_enable(struct kfir_ctx *ctx);
 
 /* post.c */

@@ -240,15 +240,6 @@ static int kfir_refusal(const struct kfir_conn *conn, const struct kfir_op *op)
 	return op->to_ctx > conn->flow.ctx_out ? FI_EADDRNOTAVAIL : 0;
 }
 
-/* Does its context close, or does it wait for all that was posted before it? */
-static bool kfir_is_held(const struct kfir_conn *conn, const struct kfir_op *op)
-{
-	if (op->ctx->holds)
-		return true;
-	return (op->base.flags & FI_FENCE) && !op->pieces &&
-	       !list_empty(&conn->flying);
-}
-
 /* What a post must not do for a peer the work does, and at once. */
 static bool kfir_leave_peer(struct kfir_ep *ep, struct kfir_peer *peer)
 {
@@ -305,7 +296,11 @@ static void kfir_send_on(struct kfir_conn *conn)
 				peer->conn = NULL;
 			return;
 		}
-		if (!op || conn->broken || kfir_is_held(conn, op))
+		if (!op || conn->broken || op->ctx->holds)
+			return;
+		/* It waits for all that was posted before it. */
+		if ((op->base.flags & FI_FENCE) && !op->pieces &&
+		    !list_empty(&conn->flying))
 			return;
 		/* Once it has begun it cannot be canceled any more. */
 		if (!op->pieces && !kfi_send_begin(&op->send))

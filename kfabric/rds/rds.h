@@ -58,7 +58,7 @@ extern struct workqueue_struct *krds_wq;
 struct krds_op {
 	struct kfi_op base; /* its node: the list that it waits on */
 	struct kfi_send send; /* of sends: krds_ep.sends */
-	struct sockaddr_in6 to;
+	struct sockaddr_in6 to; /* both families have the port at its place */
 	unsigned long deadline; /* jiffies */
 	u64 question; /* of the host: whose answer says that it has arrived */
 	bool canceled; /* of a receive while the socket was asked; post.lock */
@@ -152,13 +152,6 @@ static inline struct krds_ep *to_krds_ep(struct kfi_post_ep *post)
 static inline struct krds_op *to_krds_op(struct kfi_op *op)
 {
 	return container_of(op, struct krds_op, base);
-}
-
-/* Both families have the port at the same place. */
-static inline bool krds_same_port(const struct krds_op *a,
-				  const struct krds_op *b)
-{
-	return a->to.sin6_port == b->to.sin6_port;
 }
 
 /* socket.c */

@@ -17,7 +17,7 @@ static bool krds_is_behind(const struct krds_host *host,
 	list_for_each_entry(other, &host->sends, base.node) {
 		if (other == op)
 			break;
-		if (krds_same_port(other, op))
+		if (other->to.sin6_port == op->to.sin6_port)
 			return true;
 	}
 	return false;
@@ -32,7 +32,7 @@ static void krds_taken(struct krds_ep *ep, struct krds_host *host,
 	if (op->why) {
 		list_for_each_entry_continue(other, &host->sends, base.node)
 		{
-			if (krds_same_port(other, op))
+			if (other->to.sin6_port == op->to.sin6_port)
 				other->deadline =
 					kfi_post_deadline(&ep->base.post);
 		}

@@ -23,7 +23,7 @@ static int kudp_ready(struct kfi_post_ep *post, u64 dir)
 static int kudp_queue(struct kfi_post_ep *post, struct kfi_op *base)
 {
 	struct kudp_ep *ep = to_kudp_ep(post);
-	struct kudp_op *op = to_kudp_op(base);
+	struct kudp_op *op = container_of(base, struct kudp_op, base);
 
 	lockdep_assert_held(&post->lock);
 	if (base->type == KFI_OP_SEND) {

@@ -88,11 +88,9 @@ static bool kudp_send(struct kudp_ep *ep, struct kudp_op *op)
 		list_move(&op->base.node, &ep->sends);
 		spin_unlock_irqrestore(&ep->base.post.lock, irq);
 		return false;
-	case -EMSGSIZE:
-		kudp_finish(ep, op, EMSGSIZE, ret);
-		return true;
 	default:
-		kudp_finish(ep, op, FI_EHOSTUNREACH, ret);
+		kudp_finish(ep, op,
+			    ret == -EMSGSIZE ? EMSGSIZE : FI_EHOSTUNREACH, ret);
 		return true;
 	}
 }

@@ -70,11 +70,6 @@ static inline struct kudp_ep *to_kudp_ep(struct kfi_post_ep *post)
 	return container_of(post, struct kudp_ep, base.post);
 }
 
-static inline struct kudp_op *to_kudp_op(struct kfi_op *op)
-{
-	return container_of(op, struct kudp_op, base);
-}
-
 /* socket.c */
 int kudp_socket_open(struct net *net, int family, struct socket **sock);
 struct sk_buff *kudp_socket_receive(struct kudp_ep *ep);
