@@ -317,6 +317,11 @@ void kfb_initiator_flushes_due(struct kfb_initiator *i)
 		q->flush_until_ms = 0;
 		if (i->replay_due || !kfb_client_usable(&i->client, n, now_ms))
 			continue;
+		/* There may be room that nobody has come to use. */
+		kfb_initiator_post_ops(q);
+		if (!q->flush_until_ms)
+			continue;
+		q->flush_until_ms = 0;
 		op = kfb_flush_post(&q->flush);
 		if (op)
 			kfb_initiator_flush_unanswered(q, op->id, -ETIMEDOUT);
@@ -359,6 +364,7 @@ static _Bool kfb_initiator_flush_again(struct kfb_initiator_queue *q, __u64 id,
 	struct kfb_initiator_flush *flush, *after;
 	struct kfb_initiator *i = q->initiator;
 	__u64 now_ms = i->ops->now_ms(i);
+	_Bool any = 0;
 
 	if (i->gives_flushes_up ||
 	    !kfb_refusal_may_pass(KFB_OP_FLUSH, error, KFB_PATIENCE_DISK) ||
@@ -377,14 +383,30 @@ static _Bool kfb_initiator_flush_again(struct kfb_initiator_queue *q, __u64 id,
 			    why, error);
 	}
 	kfb_ring_for_each(flush, after, &i->flushes, node) {
-		if (kfb_flush_ticket_waits(&flush->ticket, q->index, id))
-			flush->is_due = 1;
+		if (!kfb_flush_ticket_waits(&flush->ticket, q->index, id))
+			continue;
+		flush->is_due = 1;
+		any = 1;
 	}
+	/* Those who come later have a time of their own. */
+	if (!any)
+		q->refused_until_ms = 0;
 	i->are_due = 1;
 	i->flush_again_ms = now_ms + KFB_FLUSH_AGAIN_MS;
 	if (i->ops->wake_at)
 		i->ops->wake_at(i, i->flush_again_ms);
 	return 1;
+}
+
+/* They wait for no op, and may have waited for this one: the next is no answer to it. */
+static void kfb_initiator_tell_those_due(struct kfb_initiator *i)
+{
+	struct kfb_initiator_flush *flush, *after;
+
+	kfb_ring_for_each(flush, after, &i->flushes, node) {
+		if (flush->is_due && !flush->ticket.error)
+			flush->ticket.error = -EIO;
+	}
 }
 
 /*
@@ -401,6 +423,7 @@ void kfb_initiator_flush_answered(struct kfb_initiator_queue *q,
 	/* Whoever asked, and however long ago. */
 	if (outcome->status == KFB_ST_IO) {
 		i->untold_error = -EIO;
+		kfb_initiator_tell_those_due(i);
 		i->ops->say(i, KFB_SAY_LOG,
 			    "the brick's medium has failed: what was written "
 			    "since the last good flush may be lost",

@@ -306,8 +306,8 @@ int kfbk_free_blocks(struct kfbk_device *dev, u64 first, u64 *n)
 
 	do {
 		again = false;
-		/* A cache has become smaller when the brick was short of memory. */
-		*n = min(*n, kfbk_cache_batch(dev));
+		/* A cache may have become smaller, and others use it, too. */
+		*n = min(*n, max_t(u64, kfbk_cache_batch(dev) >> tries, 1));
 		ret = kfbk_free_compared(dev, first, *n, &again);
 	} while (again && kfbk_range_may_pass(dev, KFB_OP_FREE, ret,
 					      KFB_PATIENCE_DISK, tries++));

@@ -291,6 +291,15 @@ CLIENT_MUTANTS = {
     "mapping-is-given-back-twice": Mutant(
         "calls", "kfb_initiator_call.c", "kfb_initiator_unmap_slot(i, &req.u.unmap) < 0 &&", "",
         REQUESTS, folder=CORE),
+    "failure-is-not-told-to-those-who-are-due": Mutant(
+        "flushes", "kfb_initiator_flush.c", "\t\tkfb_initiator_tell_those_due(i);\n", "",
+        REQUESTS, folder=CORE),
+    "flush-of-nobody-takes-time-from-others": Mutant(
+        "calls", "kfb_initiator_flush.c", "\tif (!any)\n\t\tq->refused_until_ms = 0;\n", "",
+        REQUESTS, folder=CORE),
+    "flush-that-has-room-is-given-up": Mutant(
+        "calls", "kfb_initiator_flush.c", "\t\tkfb_initiator_post_ops(q);\n\t\tif (!q->flush_until_ms)",
+        "\t\tif (0)", REQUESTS, folder=CORE),
     "flush-has-no-credit-of-its-own": Mutant(
         "calls", "engine/kfb_engine.c", "return KFB_CREDITS_RESERVED + 1;", "return KFB_CREDITS_RESERVED;",
         REQUESTS, folder=CORE),

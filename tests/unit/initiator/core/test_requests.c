@@ -371,6 +371,26 @@ static void a_flush_without_room_ends_its_connection_in_its_time(void **state)
 	assert_int_equal(port->q[0].flush_until_ms, 0);
 }
 
+/* Who was away for that long finds the answers, and the room, when it looks. */
+static void a_flush_that_has_room_at_last_is_sent(void **state)
+{
+	(void)state;
+	port->i.gives_flushes_up = 1;
+	begin_flush_without_room();
+	port->q[0].flush_until_ms = 1000;
+	assert_int_equal(kfb_slots_init(&port->i.client.queues[0].engine.slots,
+					KFB_CREDITS_MAX),
+			 0);
+	assert_int_equal(
+		kfb_credits_init(&port->i.client.queues[0].engine.credits,
+				 KFB_CREDITS_MAX),
+		0);
+	kfb_initiator_flushes_due(&port->i);
+	assert_null(port->done);
+	assert_int_equal(port->q[0].flush_until_ms, 0);
+	assert_int_equal(port->q[0].flush.n_posted, 1);
+}
+
 static void a_flush_without_room_is_given_up_in_its_time(void **state)
 {
 	(void)state;
@@ -410,20 +430,25 @@ static void the_time_of_a_flush_without_room_is_one_of_the_session(void **state)
 	assert_int_equal(port->q[0].flush_until_ms, 0);
 }
 
-/* Begin a flush of queue 0 by a FLUSH, which the brick answers so. */
-static void answer_flush(int error)
+/* The newest FLUSH of a queue is answered so. */
+static void answer_flush_of(struct kfb_initiator_queue *q, int error)
 {
 	struct kfb_outcome outcome = { .kind = KFB_OUTCOME_REPLY,
 				       .op = KFB_OP_FLUSH,
+				       .status = error == -EIO ? KFB_ST_IO : 0,
 				       .error = error };
-	const struct kfb_initiator_queue *q = &port->q[0];
 	uint16_t slot = 0;
 
 	assert_int_equal(q->flush.n_posted, 1);
 	while (!q->flush_ids[slot] || q->flush_ids[slot] != q->flush.last_id)
 		slot++;
 	outcome.slot = slot;
-	kfb_initiator_answered(&port->q[0], &outcome);
+	kfb_initiator_answered(q, &outcome);
+}
+
+static void answer_flush(int error)
+{
+	answer_flush_of(&port->q[0], error);
 }
 
 static void begin_flush_that_is_refused(int error)
@@ -495,6 +520,36 @@ a_flush_that_is_refused_goes_on_with_the_next_connection(void **state)
 	answer_flush(0);
 	assert_ptr_equal(port->done, &flush);
 	assert_int_equal(port->error, 0);
+}
+
+/* The queues' next ops are good: they are no answer to the one that was not. */
+static void
+a_medium_that_fails_meanwhile_fails_a_flush_that_is_refused(void **state)
+{
+	(void)state;
+	port->i.flush_mode = KFB_FLUSH_MESSAGE;
+	flush.is_told = 0;
+	kfb_initiator_flush(&port->i, &flush);
+	answer_flush_of(&port->q[0], -ENOMEM);
+	answer_flush_of(&port->q[1], -EIO);
+	assert_null(port->done);
+	port->i.flush_again_ms = 1000;
+	kfb_initiator_run(&port->i);
+	answer_flush_of(&port->q[0], 0);
+	answer_flush_of(&port->q[1], 0);
+	assert_ptr_equal(port->done, &flush);
+	assert_int_equal(port->error, -EIO);
+}
+
+/* An op that nobody waits for takes no time from whoever comes later. */
+static void a_flush_that_nobody_waits_for_has_no_time(void **state)
+{
+	(void)state;
+	port->i.flush_mode = KFB_FLUSH_MESSAGE;
+	kfb_flush_join(&port->q[0].flush);
+	kfb_initiator_pump_flushes(&port->i);
+	answer_flush(-ENOMEM);
+	assert_int_equal(port->q[0].refused_until_ms, 0);
 }
 
 static void what_does_not_pass_fails_a_flush_at_once(void **state)
@@ -582,11 +637,14 @@ int main(void)
 		CASE(a_call_without_room_is_given_up_in_its_time),
 		CASE(a_flush_has_room_that_other_requests_have_not),
 		CASE(a_flush_without_room_ends_its_connection_in_its_time),
+		CASE(a_flush_that_has_room_at_last_is_sent),
 		CASE(a_flush_without_room_is_given_up_in_its_time),
 		CASE(the_time_of_a_flush_without_room_is_one_of_the_session),
 		CASE(a_flush_that_is_refused_for_now_is_sent_again),
 		CASE(a_flush_that_is_refused_has_its_time),
 		CASE(a_flush_that_is_refused_goes_on_with_the_next_connection),
+		CASE(a_medium_that_fails_meanwhile_fails_a_flush_that_is_refused),
+		CASE(a_flush_that_nobody_waits_for_has_no_time),
 		CASE(what_does_not_pass_fails_a_flush_at_once),
 		CASE(who_leaves_tells_the_brick_and_waits_for_little),
 		CASE(whoever_waits_is_told_of_the_end_once),
