@@ -54,6 +54,7 @@ enum brick_lines {
 	BRICK_LINES_SHARES, /* clients that want more sessions than they may */
 	BRICK_LINES_QUOTAS, /* clients that want more blocks than they may */
 	BRICK_LINES_RESERVES, /* what clients have reserved */
+	BRICK_LINES_RESERVE_ERRORS, /* that cannot be written down */
 	BRICK_LINES_RATES, /* sessions that move more than they may */
 	BRICK_LINES_METRICS,
 	BRICK_LINES_KINDS,

@@ -185,7 +185,7 @@ struct brick_ops {
 	uint32_t n_pending;
 	uint32_t n_pending_of[BRICK_CLIENTS_MAX];
 	uint32_t n_revoking;
-	_Atomic(struct brick_op *) revoked;
+	struct brick_op *_Atomic revoked;
 	_Atomic uint64_t key_begun_ms;
 	struct brick_op_list unrevoked;
 	struct brick_op_list fencing;

@@ -217,9 +217,11 @@ static void reserve_written(struct brick_op *op)
 	const struct brick_reserved *now;
 
 	if (op->error) {
-		brick_log_limited(lines, LOG_ERR, op->session->who,
-				  "nothing is reserved: reservations: %s: %s",
-				  all->path, strerror(-op->error));
+		brick_log_limited(
+			&sessions->net->lines[BRICK_LINES_RESERVE_ERRORS],
+			LOG_ERR, op->session->who,
+			"nothing is reserved: reservations: %s: %s", all->path,
+			strerror(-op->error));
 		ops->is_reserving = false;
 		brick_op_finish(op, KFB_ST_IO);
 		reserve_next(ops);
@@ -264,6 +266,11 @@ static bool is_too_late(const struct brick_op *op)
 	       brick_fences_has(&op->session->all->fences, client->name);
 }
 
+static bool gives_key_back(const struct kfb_reserve *want)
+{
+	return want->action == KFB_RESERVE_REGISTER && !want->new_key;
+}
+
 static enum kfb_status decide_action(struct brick_op *op)
 {
 	const struct kfb_reserve *want = &op->req.u.reserve;
@@ -278,9 +285,10 @@ static enum kfb_status decide_action(struct brick_op *op)
 		status = brick_reservations_change(all,
 						   op->session->client->name,
 						   want, &op->reserve.then);
-	/* The disk may be longer than the range that was asked for. */
-	if (!status && !brick_grants_allow(&op->session->client->grants,
-					   op->reserve.then->span, true))
+	/* The disk may be longer than the range; who gives its key back takes nothing. */
+	if (!status && !gives_key_back(want) &&
+	    !brick_grants_allow(&op->session->client->grants,
+				op->reserve.then->span, true))
 		status = KFB_ST_DENIED;
 	if (!status &&
 	    brick_reservations_text(all, op->reserve.then, has_new_keys(op),

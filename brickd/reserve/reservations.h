@@ -89,7 +89,8 @@ bool brick_reservations_allow(const struct brick_reservations *all,
  * @then: gets the disk, to be freed, or for brick_reservations_set()
  *
  * Return: KFB_ST_OK; KFB_ST_EXISTS: another disk has some of the blocks; KFB_ST_LIMIT:
- * too many disks, in all or of this client alone, or registrants; KFB_ST_NO_MEMORY; else as brick_keys_change().
+ * too many disks, in all or of this client alone, or registrants; KFB_ST_NO_MEMORY; else
+ * as brick_keys_change().
  */
 enum kfb_status brick_reservations_change(const struct brick_reservations *all,
 					  const char *name,

@@ -187,8 +187,11 @@ BRICKD_MUTANTS = {
         folder=OP),
     "reserves-what-is-not-granted-behind-its-range": Mutant(
         "reservations", "op_reserve.c",
-        "!brick_grants_allow(&op->session->client->grants,\n\t\t\t\t\t   op->reserve.then->span, true)",
+        "!brick_grants_allow(&op->session->client->grants,\n\t\t\t\top->reserve.then->span, true)",
         "0", RESERVED + "test_a_grant_of_its_first_block_is_none_of_the_disk", folder=OP),
+    "key-stays-on-a-disk-that-became-longer": Mutant(
+        "reservations", "op_reserve.c", "!gives_key_back(want) &&", "",
+        RESERVED + "test_who_registered_before_the_disk_was_longer_gives_its_key_back", folder=OP),
     "one-client-fills-the-table-of-reservations": Mutant(
         "reservations", "reservations.c", " ||\n\t       count_alone(all, name) >= BRICK_RESERVATIONS_SHARE;",
         " ||\n\t       count_alone(all, name) > 10000;", RESERVATIONS, folder="brickd/reserve"),

@@ -402,6 +402,17 @@ class Reservations(KeptOut):
                          [{"client": "a", "key": "0xa", "holder": True}])
         self.assertIsNone(writer.poll())
 
+    def test_who_registered_before_the_disk_was_longer_gives_its_key_back(self):
+        self.serve()
+        self.b.clients["d"] = ["0x0+1 rw"]
+        self.restart()
+        self.ok(self.b.ctl("reserve", "register", "0x0+1", "--new-key", "13", client="d"))
+        self.register("a")
+        self.ok(self.b.ctl("reserve", "register", "0x0+1", "--key", "13", "--new-key", "0",
+                           client="d"))
+        self.assertEqual(self.b.json("reserve", "show", DISK, client="b")["registrants"],
+                         [{"client": "a", "key": "0xa", "holder": False}])
+
     def test_a_brick_without_a_file_says_so(self):
         self.serve()
         self.assertEqual(self.b.stop(), 0)
