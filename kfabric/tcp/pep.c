@@ -229,7 +229,7 @@ static void ktcp_listener_ready(struct sock *sk)
 	p = sk->sk_user_data;
 	/* Accepted sockets inherit the callback and the pointer. */
 	if (p && sk->sk_state == TCP_LISTEN)
-		queue_work(ktcp_listen_wq, &p->accept_work);
+		queue_work(system_unbound_wq, &p->accept_work);
 	read_unlock_bh(&sk->sk_callback_lock);
 }
 
