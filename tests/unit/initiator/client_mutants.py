@@ -351,13 +351,13 @@ CLIENT_MUTANTS = {
     "late-page-ends-its-mapping": Mutant(
         "sessions", "kfb_initiator_call.c",
         "req->op == KFB_OP_MAP && !req->u.map.mapping_id;",
-        "req->op == KFB_OP_MAP;", INITIATOR, folder=CORE),
+        "req->op == KFB_OP_MAP;", REQUESTS, folder=CORE),
     "late-mapping-stays": Mutant(
         "sessions", "kfb_initiator_call.c", "i->late[i->n_late++].is_sent = 0;\n\tkfb_initiator_pump_calls(i);", ";",
-        INITIATOR, folder=CORE),
+        REQUESTS, folder=CORE),
     "call-goes-into-another-session": Mutant(
         "sessions", "kfb_initiator_call.c",
-        "call->in_session != i->client.session_id", "0", INITIATOR, folder=CORE),
+        "call->in_session != i->client.session_id", "0", REQUESTS, folder=CORE),
     "write-that-waits-is-a-loss": Mutant(
         "flushing", "kfb_initiator_flush.c",
         "\telse\n\t\tkfb_dirty_merge(&told, &fua);\n", "\tkfb_dirty_merge(&told, &fua);\n",

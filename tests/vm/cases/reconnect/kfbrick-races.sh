@@ -291,6 +291,7 @@ free_evicted() {
 # A device for which little can be mapped as one, as in a guest whose memory is
 # encrypted: the disk says so, and asks for no more.
 limits() {
+	echo "# limits begin" >/dev/kmsg
 	check "the brick stops" stop_brick
 	check "its device goes" rdma link delete rxe0
 	probe return kfiv_max_mapping $SEG
@@ -309,7 +310,7 @@ limits() {
 	check "they read as zeroes" reads_zeroes
 	# Else the kernel writes pages of zeroes itself.
 	check_fails "no request to zero them has failed" \
-		eval "case_log | grep 'I/O error, dev ${DISK#/dev/}'"
+		eval "dmesg_since '# limits begin' | grep 'I/O error, dev ${DISK#/dev/}'"
 	check "it is detached" detach_disk
 }
 
