@@ -260,6 +260,20 @@ static bool st_echo_becomes(struct remote *r, int err)
 	return ret == err;
 }
 
+/*
+ * What lies below may first have to connect, which takes as long as it likes: nothing is
+ * on its way, and nothing is wanted, when there is a way.
+ */
+static bool st_echo_meet(struct st *st, struct remote *r)
+{
+	int ret = st_echo_becomes(r, 0) ? st_echo_drain(r) : -ETIME;
+
+	ret = ret ?: fi_cancel(&r->node.ep->fid, &r->rx[1]->ctx);
+	ret = st_op_result(r->node.cq, r->rx[1], ret);
+	r->wanted = false;
+	return CHECK_EQ(st, ret, ECANCELED, "there is a way to the peer");
+}
+
 static void st_echo_lose(struct st *st, struct remote *r)
 {
 	int ret;
@@ -296,8 +310,9 @@ static void st_echo_go(struct st *st, struct remote *r)
 
 static void st_echo_come_and_go(struct st *st, struct remote *r)
 {
-	if (st_echo_sizes(st, r) && (st_is_dgram(st) || st_echo_many(st, r)) &&
-	    st_echo_levels(st, r) && !st_is_dgram(st))
+	if (st_echo_meet(st, r) && st_echo_sizes(st, r) &&
+	    (st_is_dgram(st) || st_echo_many(st, r)) && st_echo_levels(st, r) &&
+	    !st_is_dgram(st))
 		st_echo_nobody(st, r);
 }
 
