@@ -225,8 +225,7 @@ static bool is_kept(struct brick_store *s, struct brick_batch *b,
 	for (i = 0; i < run->slots.n; i++) {
 		uint64_t slot = run->slots.slot + i;
 
-		if ((brick_record_get_payload(s->m, &s->sb, 0, slot, &p) ||
-		     brick_record_get_payload(s->m, &s->sb, 1, slot, &p)) &&
+		if (brick_record_find_payload(s->m, &s->sb, slot, &p) &&
 		    p.owner && p.owner != run->op->owner)
 			return true;
 		brick_store_give_way(s, &b->n_steps);
@@ -336,8 +335,7 @@ static void publish_free(struct brick_store *s, struct brick_batch *b,
 	for (i = 0; i < run->slots.n; i++) {
 		uint64_t slot = run->slots.slot + i;
 
-		if (brick_record_get_payload(s->m, &s->sb, 0, slot, &p) ||
-		    brick_record_get_payload(s->m, &s->sb, 1, slot, &p))
+		if (brick_record_find_payload(s->m, &s->sb, slot, &p))
 			brick_owners_sub(&s->owners, p.owner, 1);
 		if (!is_slow && s->slow)
 			brick_lru_del(&s->at_rest, slot);

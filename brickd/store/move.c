@@ -59,10 +59,7 @@ static int begin_one(struct brick_store *s, struct brick_move *move,
 		return -EALREADY;
 	if (move->to_slow && brick_store_slow_has_failed(s))
 		return -EIO;
-	if (!brick_record_get_payload(s->m, &s->sb, 0, move->src,
-				      &move->payload) &&
-	    !brick_record_get_payload(s->m, &s->sb, 1, move->src,
-				      &move->payload))
+	if (!brick_record_find_payload(s->m, &s->sb, move->src, &move->payload))
 		return -EIO;
 	return take_slot(s, move, is_clean) ? 0 : -ENOSPC;
 }

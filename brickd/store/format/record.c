@@ -104,6 +104,14 @@ bool brick_record_get_payload(const struct brick_media *m,
 	return kfb_get_le32(&raw.crc) == payload_sum(sb, slot, p);
 }
 
+bool brick_record_find_payload(const struct brick_media *m,
+			       const struct brick_super *sb, uint64_t slot,
+			       struct brick_payload *p)
+{
+	return brick_record_get_payload(m, sb, 0, slot, p) ||
+	       brick_record_get_payload(m, sb, 1, slot, p);
+}
+
 bool brick_payload_equal(const struct brick_payload *a,
 			 const struct brick_payload *b)
 {

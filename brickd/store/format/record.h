@@ -99,6 +99,11 @@ bool brick_record_get_payload(const struct brick_media *m,
 			      const struct brick_super *sb, unsigned int copy,
 			      uint64_t slot, struct brick_payload *p);
 
+/* The same from either copy: is the checksum of one of them right? */
+bool brick_record_find_payload(const struct brick_media *m,
+			       const struct brick_super *sb, uint64_t slot,
+			       struct brick_payload *p);
+
 /**
  * brick_payload_equal - do two payloads say the same?
  * @a: one of them

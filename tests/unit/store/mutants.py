@@ -410,8 +410,8 @@ MUTANTS = {
         "owners", "recovery/recover.c",
         "\t\tbrick_owners_add(&s->owners, v->payload.owner, 1);\n", ""),
     "damaged-copy-hides-the-owner": Mutant(
-        "owners", "batch.c",
-        " ||\n\t\t    brick_record_get_payload(s->m, &s->sb, 1, slot, &p))", ")", "owners"),
+        "owners", "format/record.c",
+        " ||\n\t       brick_record_get_payload(m, sb, 1, slot, p);", ";", "owners"),
     "freed-though-kept-for-another": Mutant(
         "owners", "batch.c", "p.owner && p.owner != run->op->owner)", "0)", "owners"),
     "nobodys-block-is-kept": Mutant(
