@@ -527,8 +527,12 @@ int kfbl_keep_handles(struct kfbrick_mapping *mapping,
 int kfbl_map_room(struct kfbrick *k, uint32_t n);
 /* The mapping that holds an address, or NULL. */
 struct kfbrick_mapping *kfbl_mapping_find(struct kfbrick *k, uint64_t va);
-/* Are these bytes mapped, going by the mappings? 0, -ENXIO or -EACCES. */
-int kfbl_mapping_covers(struct kfbrick *k, uint64_t va, size_t len, bool write);
+/*
+ * Are these bytes mapped, going by the mappings? 0, -ENXIO or -EACCES. With -ENXIO @dead
+ * is the mapping up to which they are, and which did not outlive a loss; or as it was.
+ */
+int kfbl_mapping_covers(struct kfbrick *k, uint64_t va, size_t len, bool write,
+			const struct kfbrick_mapping **dead);
 
 /* memory.c */
 /* The registration that holds a buffer, or NULL. */

@@ -463,45 +463,28 @@ bool kfbl_io_uses_memory(const struct kfbrick *k, const uint8_t *addr,
 	return false;
 }
 
-/* The mapping that did not outlive a loss, where a range is mapped up to it. */
-static const struct kfbrick_mapping *dead_mapping(struct kfbrick *k,
-						  uint64_t va, size_t len)
-{
-	const struct kfbrick_mapping *mapping;
-	uint64_t last = va + (len - 1);
-	uint64_t end;
-
-	do {
-		mapping = kfbl_mapping_find(k, va);
-		if (!mapping || mapping->error)
-			return mapping;
-		end = mapping->range.va +
-		      ((mapping->range.n_blocks << KFB_BLOCK_SHIFT) - 1);
-		va = end + 1;
-	} while (last > end);
-	return NULL;
-}
-
 int kfbl_io_check(struct kfbrick *k, uint64_t va, size_t len, bool write)
 {
-	const struct kfbrick_mapping *mapping;
+	const struct kfbrick_mapping *dead = NULL;
 	int rc = kfb_blockmap_check_io(&k->map, va, len, write);
+	int covered;
 
-	/* While mappings are made again the block map is not whole. */
-	if (rc == -ENXIO &&
-	    kfb_client_state(&k->core.client) != KFB_CLIENT_LIVE)
-		rc = kfbl_mapping_covers(k, va, len, write);
-	mapping = rc == -ENXIO ? dead_mapping(k, va, len) : NULL;
-	if (mapping)
-		return kfbl_fail(k, mapping->error,
+	if (rc == -ENXIO) {
+		covered = kfbl_mapping_covers(k, va, len, write, &dead);
+		/* While mappings are made again the block map is not whole. */
+		if (kfb_client_state(&k->core.client) != KFB_CLIENT_LIVE)
+			rc = covered;
+	}
+	if (dead)
+		return kfbl_fail(k, dead->error,
 				 KFBL_BYTES
 				 " at %s: the mapping did not outlive "
 				 "a loss of the connection: %s; unmap it, and "
 				 "see what the blocks hold before you write",
 				 va, len, k->url.text,
-				 mapping->error == -ESTALE
+				 dead->error == -ESTALE
 					 ? "the blocks have changed hands"
-					 : strerror(-mapping->error));
+					 : strerror(-dead->error));
 	switch (rc) {
 	case 0:
 		return 0;

@@ -363,7 +363,8 @@ struct kfbrick_mapping *kfbl_mapping_find(struct kfbrick *k, uint64_t va)
 	return NULL;
 }
 
-int kfbl_mapping_covers(struct kfbrick *k, uint64_t va, size_t len, bool write)
+int kfbl_mapping_covers(struct kfbrick *k, uint64_t va, size_t len, bool write,
+			const struct kfbrick_mapping **dead)
 {
 	const struct kfbrick_mapping *mapping;
 	uint64_t last = va + (len - 1);
@@ -371,8 +372,12 @@ int kfbl_mapping_covers(struct kfbrick *k, uint64_t va, size_t len, bool write)
 
 	do {
 		mapping = kfbl_mapping_find(k, va);
-		if (!mapping || mapping->error)
+		if (!mapping)
 			return -ENXIO;
+		if (mapping->error) {
+			*dead = mapping;
+			return -ENXIO;
+		}
 		if (write && !(mapping->flags & KFBRICK_MAP_RW))
 			return -EACCES;
 		end = mapping->range.va +

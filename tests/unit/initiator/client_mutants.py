@@ -661,8 +661,8 @@ CLIENT_MUTANTS = {
         "if (kfbl_take_sized(&known, sizeof(known), want, sizeof(known)))", UNIT + "lib-abi", folder=LIB),
     # A mapping that did not outlive a loss.
     "dead-mapping-is-looked-for-where-it-begins": Mutant(
-        "restoring", "io.c", "rc == -ENXIO ? dead_mapping(k, va, len)",
-        "rc == -ENXIO ? dead_mapping(k, va, 1)", UNIT + "lib-resume", folder=LIB),
+        "restoring", "io.c", "covered = kfbl_mapping_covers(k, va, len, write, &dead);",
+        "covered = kfbl_mapping_covers(k, va, 1, write, &dead);", UNIT + "lib-resume", folder=LIB),
     # What is unmapped before it could be flushed.
     "flush-reads-where-it-was-written-alone": Mutant(
         "losses", "session.c", "\t.locate_any = kfbl_flush_locate_any,\n", "", UNIT + "lib-doubt", folder=LIB),
