@@ -69,7 +69,7 @@ int kfb_initiator_choose_flush(struct kfb_initiator *i)
  * Where a readback reads: the last bytes written, or, when these have been
  * unmapped meanwhile (then they are durable), others that are to be flushed. A
  * queue that only takes over what another has written has no last bytes.
- * -ENODATA: nothing is mapped, and all is durable that is not known to be lost.
+ * KFB_FLUSH_IS_OVER: nothing is mapped, and all is durable that is not known to be lost.
  */
 static int kfb_initiator_choose_place(struct kfb_initiator *i,
 				      const struct kfb_flush_op *op,
@@ -93,7 +93,7 @@ static int kfb_initiator_choose_place(struct kfb_initiator *i,
 	}
 	rc = i->ops->locate_any ? i->ops->locate_any(i, &at.va) : -ENOENT;
 	if (rc == -ENODATA)
-		return rc;
+		return KFB_FLUSH_IS_OVER;
 	return rc || i->ops->locate(i, &at, place) ? -ENXIO : 0;
 }
 
@@ -108,8 +108,6 @@ static int kfb_initiator_post_readback(struct kfb_initiator_queue *q,
 	int rc;
 
 	rc = kfb_initiator_choose_place(i, op, &from, &len);
-	if (rc == -ENODATA)
-		return KFB_FLUSH_IS_OVER;
 	return rc ? rc : i->ops->read_back(q, at, op->id, &from, len);
 }
 
