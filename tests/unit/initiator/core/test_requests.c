@@ -247,6 +247,15 @@ static void fill_slots(const struct kfb_request *req)
 		;
 }
 
+/* All that was under way has been answered. */
+static void give_room(void)
+{
+	struct kfb_engine *e = &port->i.client.queues[0].engine;
+
+	assert_int_equal(kfb_slots_init(&e->slots, KFB_CREDITS_MAX), 0);
+	assert_int_equal(kfb_credits_init(&e->credits, KFB_CREDITS_MAX), 0);
+}
+
 /* With the time that an alarm was for it has gone off. */
 static void an_alarm_that_is_due_is_none(void **state)
 {
@@ -378,13 +387,7 @@ static void a_flush_that_has_room_at_last_is_sent(void **state)
 	port->i.gives_flushes_up = 1;
 	begin_flush_without_room();
 	port->q[0].flush_until_ms = 1000;
-	assert_int_equal(kfb_slots_init(&port->i.client.queues[0].engine.slots,
-					KFB_CREDITS_MAX),
-			 0);
-	assert_int_equal(
-		kfb_credits_init(&port->i.client.queues[0].engine.credits,
-				 KFB_CREDITS_MAX),
-		0);
+	give_room();
 	kfb_initiator_flushes_due(&port->i);
 	assert_null(port->done);
 	assert_int_equal(port->q[0].flush_until_ms, 0);
@@ -419,13 +422,7 @@ static void the_time_of_a_flush_without_room_is_one_of_the_session(void **state)
 	port->i.client.state = KFB_CLIENT_LIVE;
 	kfb_initiator_pump_flushes(&port->i);
 	assert_int_not_equal(port->q[0].flush_until_ms, 0);
-	assert_int_equal(kfb_slots_init(&port->i.client.queues[0].engine.slots,
-					KFB_CREDITS_MAX),
-			 0);
-	assert_int_equal(
-		kfb_credits_init(&port->i.client.queues[0].engine.credits,
-				 KFB_CREDITS_MAX),
-		0);
+	give_room();
 	kfb_initiator_pump_flushes(&port->i);
 	assert_int_equal(port->q[0].flush_until_ms, 0);
 }

@@ -132,9 +132,8 @@ is_written() { # is_written N...: each holds what block() writes
 	done
 }
 
-# The brick may map it later: the disk fails, and is taken up again by order.
-discard_strands() {
-	check "a brick that refuses serves" restart_brick brickd-refusing "$LEASE"
+# A disk has discarded a part of a mapping, and cannot map what is around it again.
+strand() {
 	check "blocks are allocated" ctl alloc 96M+8
 	check "a thin disk maps them as one, and waits for five seconds" \
 		attach_for 5 --reconnect-s 5 --base 96M --size 8 --thin || exit
@@ -143,6 +142,12 @@ discard_strands() {
 	check_fails "what is around a discard cannot be mapped again" \
 		blkdiscard -o 8M -l 2M "$DISK"
 	check "the disk has failed" wait_for $LONG_S state_is failed
+}
+
+# The brick may map it later: the disk fails, and is taken up again by order.
+discard_strands() {
+	check "a brick that refuses serves" restart_brick brickd-refusing "$LEASE"
+	strand
 	check "it says why" grep -q "mapped again.*no memory" "$CTL/last_error"
 	rm /tmp/refuse-map
 	check "it is taken up again" brickctl reattach "$DISK"
@@ -161,14 +166,7 @@ other_gets() { # other_gets VA: another client writes there, when the lease is o
 stranded_taken() {
 	check "a brick that refuses serves" restart_brick brickd-refusing \
 		"lease-ms = 2000"
-	check "blocks are allocated" ctl alloc 96M+8
-	check "a thin disk maps them as one, and waits for five seconds" \
-		attach_for 5 --reconnect-s 5 --base 96M --size 8 --thin || exit
-	check "they are written" each write 0 4 7
-	touch /tmp/refuse-map
-	check_fails "what is around a discard cannot be mapped again" \
-		blkdiscard -o 8M -l 2M "$DISK"
-	check "the disk has failed" wait_for $LONG_S state_is failed
+	strand
 	rm /tmp/refuse-map
 	check "another client gets one of them" other_gets 110M
 	check "the disk is taken up again" brickctl reattach "$DISK"
