@@ -389,6 +389,9 @@ BRICKD_MUTANTS = {
         "strangers", "target.c", "\tstcp_tx_progress(ep);\n",
         "\tstcp_tx_begin_turn(ep);\n\tstcp_tx_progress(ep);\n", SENT_IN_TURNS,
         folder="kfabric/user"),
+    "answers-go-before-messages": Mutant(
+        "strangers", "tx.c", "(!ep->was_answer || TAILQ_EMPTY(&ep->queue))", "true",
+        SENT_IN_TURNS, folder="kfabric/user"),
     "strangers-hide-failed-authentications": Mutant(
         "strangers", "op_auth.c", "&c->net->lines[kind]", "&c->net->lines[BRICK_LINES_STRANGERS]",
         FAILED_AUTHS, folder=OP),

@@ -24,8 +24,6 @@
 #define CTX(n)	  ((void *)(uintptr_t)(n))
 #define FLOOD_MIN 64
 #define FLOOD_MAX 100000
-/* Fewer than the answers that wait when nobody reads. */
-#define TURNS	  8
 #define STUCK_MS  1000
 #define RESUMES	  200
 #define RESUME_US 500
@@ -394,46 +392,6 @@ static void responses_that_nobody_reads_are_bounded(void **state)
 	rig_close(rig);
 }
 
-/*
- * However many answers there are to give: between two messages there is one, or
- * a few while they are posted.
- */
-static void answers_and_messages_take_turns(void **state)
-{
-	struct rig *rig = opened();
-	struct tcpw_hdr hdr = { .op = TCPW_READ_REQUEST,
-				.n_segs = 1,
-				.segs = { { 0, 65536, RIG_KEY } } };
-	int fd = raw_connect(rig, TCPW_LITTLE);
-	uint8_t bytes[TCPW_HDR_MAX], back[TCPW_HDR_MIN];
-	int len = tcpw_hdr_encode(&hdr, TCPW_LITTLE, bytes);
-	unsigned int n, i, last = 0, n_messages = 0;
-	static uint8_t payload[65536];
-	struct tcpw_hdr out;
-	int small = 65536;
-
-	(void)setsockopt(fd, SOL_SOCKET, SO_SNDBUF, &small, sizeof(small));
-	n = flood(fd, bytes, (size_t)len);
-	for (i = 0; i < TURNS; i++)
-		assert_int_equal(fi_inject(rig->server.ep, "a message", 9, 0),
-				 0);
-	for (i = 0; i < n + TURNS; i++) {
-		assert_true(raw_recv(rig, fd, back, sizeof(back)));
-		assert_int_equal(tcpw_hdr_decode(back, TCPW_LITTLE, &out),
-				 TCPW_OK);
-		assert_true(
-			raw_recv(rig, fd, payload, (size_t)out.payload_bytes));
-		if (out.op != TCPW_MSG)
-			continue;
-		if (n_messages++)
-			assert_in_range(i - last, 2, TURNS);
-		last = i;
-	}
-	assert_int_equal(n_messages, TURNS);
-	close(fd);
-	rig_close(rig);
-}
-
 static void closing_a_registration_stops_answers_from_it(void **state)
 {
 	struct rig *rig = opened();
@@ -743,7 +701,6 @@ int main(void)
 		cmocka_unit_test(closing_an_idle_registration_hurts_nobody),
 		cmocka_unit_test(messages_wait_for_receives_and_none_is_lost),
 		cmocka_unit_test(responses_that_nobody_reads_are_bounded),
-		cmocka_unit_test(answers_and_messages_take_turns),
 		cmocka_unit_test(closing_a_registration_stops_answers_from_it),
 		cmocka_unit_test(half_a_request_is_not_waited_for),
 		cmocka_unit_test(an_endpoint_without_queues_does_not_connect),
