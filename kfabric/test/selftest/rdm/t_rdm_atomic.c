@@ -487,6 +487,11 @@ static int st_rdm_meet(struct rdm_atomic *m, const struct st_node *n,
 
 	st_rogue_name(hello, ++m->serial, &name);
 	hello[4] = features;
+	/*
+	 * Another instance: what a has of the one before is over when it accepts this
+	 * one, whether or not it has heard yet that the connection below was closed.
+	 */
+	hello[8] = m->serial;
 	ret = st_rogue_connect(&m->x, hello, sizeof(hello));
 	if (ret != FI_CONNECTED)
 		return ret < 0 ? ret : -EPROTO;
@@ -626,8 +631,8 @@ static noinline_for_stack void st_rdm_atomic_answers(struct st *st,
 		       ret == answers[i].err &&
 			       (answers[i].why < 0 ||
 				op->entry.prov_errno == answers[i].why),
-		       "one that is answered %s ends so (got %d)",
-		       answers[i].what, ret);
+		       "one that is answered %s ends so (got %d, for %d)",
+		       answers[i].what, ret, op->entry.prov_errno);
 		CHECKF(st, m->t.result[0] == (answers[i].err ? 0xabcd : 0x42),
 		       "its result is there if it is one");
 	}
