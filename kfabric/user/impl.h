@@ -329,6 +329,7 @@ enum stcp_pause {
  * @news: of the write that is arriving: its completion here
  * @written_bytes, @read_bytes, @n_moves: by one-sided operations of the peer; looked at
  *	without the lock
+ * @fault: where memory could not be had, which has ended it; NULL: nowhere
  * @stash: bytes that were received with others and cannot be used yet
  * @events: what its source waits for
  * @told: the user has heard of the end
@@ -386,6 +387,7 @@ struct stcp_ep {
 	_Atomic uint64_t written_bytes;
 	_Atomic uint64_t read_bytes;
 	_Atomic uint64_t n_moves;
+	void *_Atomic fault;
 	enum stcp_pause pause;
 	bool resumed; /* and has not looked at its stash since */
 	bool peer_gone; /* while paused: it ends soon, whatever waits */
@@ -534,6 +536,11 @@ extern struct fi_ops_mr stcp_mr_ops;
 enum tcpw_violation stcp_mr_find(struct stcp_domain *domain,
 				 const struct tcpw_seg *seg, uint64_t access,
 				 struct stcp_mr **out, uint8_t **at);
+/* Copies as far as the memory is there; how many bytes. Under the endpoint's lock. */
+size_t stcp_place(uint8_t *to, const uint8_t *from, size_t n);
+/* Memory of these is not there: the end. Under the endpoint's lock. */
+void stcp_ep_fault(struct stcp_ep *ep, const struct iovec *iov, size_t n,
+		   bool is_written);
 
 /* pep.c */
 /* Takes its socket, with the name it has; -1: it has none, or listens. */

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /*
- * Registered memory: keys, and the fence.
+ * Registered memory: keys, the fence, and memory that cannot be had.
  *
  * A key is looked up, with range and access, for each operation of a peer
  * before its first byte moves. Closing a registration takes the key away, then
@@ -8,9 +8,19 @@
  * operation on that memory ends there and then. Bytes are moved only under the
  * connection's lock and while it is up, so when the visit is over no thread
  * can move one any more.
+ *
+ * A page of a mapping cannot be had where its medium cannot read it, has no room for it
+ * on the file system, or ends before it. Whoever touches it gets SIGBUS; a system call
+ * fails with EFAULT, so that everything that a peer asks for goes by system calls. Its
+ * connection ends, the program goes on, and hears where that was.
  */
+#include <errno.h>
 #include <search.h>
 #include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/uio.h>
+#include <unistd.h>
 
 #include "impl.h"
 
@@ -155,3 +165,50 @@ struct fi_ops_mr stcp_mr_ops = {
 	.regv = mr_regv,
 	.regattr = mr_regattr,
 };
+
+/* ---- memory that cannot be had, under the endpoint's lock ----------------- */
+
+size_t stcp_place(uint8_t *to, const uint8_t *from, size_t n)
+{
+	struct iovec there = { to, n }, here = { (void *)(uintptr_t)from, n };
+	ssize_t placed;
+
+	/*
+	 * Of the two sides it is the local one that is written to as by any system
+	 * call; pages of the remote one are taken as they are, without asking their
+	 * file system before they change.
+	 */
+	placed = process_vm_readv(getpid(), &there, 1, &here, 1, 0);
+	if (placed >= 0)
+		return (size_t)placed;
+	if (errno == EFAULT)
+		return 0;
+	/* A kernel without it, or a filter of system calls. */
+	memcpy(to, from, n);
+	return n;
+}
+
+/* The first page that cannot be had, or where the first of them begins. */
+static void *find_missing(const struct iovec *iov, size_t n, bool is_written)
+{
+	int advice = is_written ? MADV_POPULATE_WRITE : MADV_POPULATE_READ;
+	uintptr_t page = (uintptr_t)sysconf(_SC_PAGESIZE);
+
+	for (size_t i = 0; i < n; i++) {
+		uintptr_t at = (uintptr_t)iov[i].iov_base;
+		uintptr_t end = at + iov[i].iov_len;
+
+		for (; at < end; at = (at & ~(page - 1)) + page)
+			if (madvise((void *)(at & ~(page - 1)), page, advice) &&
+			    (errno == EFAULT || errno == EHWPOISON))
+				return (void *)at;
+	}
+	return n ? iov[0].iov_base : NULL;
+}
+
+void stcp_ep_fault(struct stcp_ep *ep, const struct iovec *iov, size_t n,
+		   bool is_written)
+{
+	atomic_store(&ep->fault, find_missing(iov, n, is_written));
+	stcp_ep_end(ep, EFAULT, TCPW_OK);
+}

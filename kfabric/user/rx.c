@@ -53,6 +53,27 @@ static uint8_t *target_of(struct stcp_ep *ep, const struct tcpw_want *want,
 	return NULL;
 }
 
+/* Payload that came with others to where it belongs; false: that is not there. */
+static bool take_bytes(struct stcp_ep *ep, uint8_t *to, const uint8_t *from,
+		       size_t n)
+{
+	struct iovec rest = { to, n };
+	size_t placed = n;
+
+	if (ep->rx.hdr.op == TCPW_WRITE)
+		placed = stcp_place(to, from, n);
+	else
+		memcpy(to, from, n);
+	if (placed)
+		stcp_landed(ep, placed);
+	if (placed == n)
+		return true;
+	rest.iov_base = to + placed;
+	rest.iov_len = n - placed;
+	stcp_ep_fault(ep, &rest, 1, true);
+	return false;
+}
+
 /* Takes what can be used of the bytes; sets *at behind what was taken. */
 static int consume_bytes(struct stcp_ep *ep, const uint8_t *bytes, size_t len,
 			 size_t *at)
@@ -90,9 +111,9 @@ static int consume_bytes(struct stcp_ep *ep, const uint8_t *bytes, size_t len,
 				break;
 			}
 			n = n < room ? n : room;
-			memcpy(to, bytes + *at, n);
+			if (!take_bytes(ep, to, bytes + *at, n))
+				return ENDED;
 			*at += n;
-			stcp_landed(ep, n);
 			break;
 		default:
 			why = stcp_finish(ep);
@@ -158,6 +179,8 @@ static ssize_t receive_payload(struct stcp_ep *ep, uint8_t *stage,
 		haul->asked += STCP_STAGE_BYTES;
 	}
 	n = recvmsg(ep->source.fd, &msg, MSG_DONTWAIT);
+	if (n < 0 && errno == EFAULT)
+		stcp_ep_fault(ep, iov, direct ? 1 : 0, true);
 	if (n <= 0)
 		return n;
 	haul->staged = (size_t)n > direct ? (size_t)n - direct : 0;

@@ -196,8 +196,15 @@ static int shard_start(struct stcp_shard **out)
 	    epoll_ctl(shard->epoll_fd, EPOLL_CTL_ADD, shard->wake_fd, &event))
 		rc = -errno;
 	if (!rc) {
-		/* Signals are for the program's own threads. */
+		/*
+		 * Signals are for the program's own threads. A fault is the thread's
+		 * own: it must reach the program's handler.
+		 */
 		sigfillset(&all);
+		sigdelset(&all, SIGBUS);
+		sigdelset(&all, SIGSEGV);
+		sigdelset(&all, SIGILL);
+		sigdelset(&all, SIGFPE);
 		pthread_attr_init(&attr);
 		pthread_attr_setstacksize(&attr, STACK_BYTES);
 		pthread_sigmask(SIG_SETMASK, &all, &old);

@@ -166,12 +166,17 @@ struct stcp_moved {
  * @moved: any thread, at any time before fi_close(); waits for nobody. What came
  *	before a message or an answer is counted when the caller has that; the three
  *	may otherwise be a moment apart.
+ * @fault: any thread, at any time before fi_close(); waits for nobody. An address of
+ *	registered memory that could not be written or read for the peer, because its
+ *	page cannot be had (else SIGBUS), which has ended the connection; NULL:
+ *	something else has, or nothing.
  */
 struct stcp_ep_ops {
 	size_t size;
 	int (*traffic)(struct fid_ep *ep, struct stcp_traffic *out);
 	int (*keep_to)(struct fid_ep *ep, unsigned int interface);
 	void (*moved)(struct fid_ep *ep, struct stcp_moved *out);
+	void *(*fault)(struct fid_ep *ep);
 };
 
 #define STCP_PEP_OPS "stcp_pep_ops"

@@ -3,7 +3,7 @@
  * What fi_open_ops() gives of an endpoint: what its connection has moved, by the
  * word of the system, which knows of bytes that are part of an operation which is
  * not over yet; what its peer's one-sided operations have moved, by our own count;
- * and by which interface it is to go.
+ * by which interface it is to go; and where memory was missing that ended it.
  */
 #include <errno.h>
 #include <linux/tcp.h>
@@ -59,11 +59,19 @@ static void read_moved(struct fid_ep *fid, struct stcp_moved *out)
 	out->n_ops = load_counter(&ep->n_moves);
 }
 
+static void *read_fault(struct fid_ep *fid)
+{
+	const struct stcp_ep *ep = stcp_container_of(fid, struct stcp_ep, fid);
+
+	return atomic_load(&ep->fault);
+}
+
 static struct stcp_ep_ops own_ops = {
 	.size = sizeof(struct stcp_ep_ops),
 	.traffic = read_traffic,
 	.keep_to = keep_to,
 	.moved = read_moved,
+	.fault = read_fault,
 };
 
 int stcp_ep_ops_open(struct fid *fid, const char *name, uint64_t flags,

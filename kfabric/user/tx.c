@@ -135,6 +135,15 @@ static struct stcp_op *next_op(struct stcp_ep *ep)
 	return op;
 }
 
+/* The header is our own. */
+static void payload_missing(struct stcp_ep *ep, const struct iovec *iov,
+			    size_t n)
+{
+	size_t first = ep->sending->hdr_sent < ep->sending->hdr_bytes;
+
+	stcp_ep_fault(ep, iov + first, n - first, false);
+}
+
 static void spend_turn(struct stcp_ep *ep, size_t bytes)
 {
 	size_t cost = bytes > CALL_COST ? bytes : CALL_COST;
@@ -175,6 +184,10 @@ void stcp_tx_progress(struct stcp_ep *ep)
 		n = sendmsg(ep->source.fd, &msg, MSG_DONTWAIT | MSG_NOSIGNAL);
 		if (n < 0 && (errno == EAGAIN || errno == EINTR)) {
 			stcp_ep_watch(ep, ep->events | EPOLLOUT);
+			return;
+		}
+		if (n < 0 && errno == EFAULT) {
+			payload_missing(ep, iov, msg.msg_iovlen);
 			return;
 		}
 		if (n < 0) {

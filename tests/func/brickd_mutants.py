@@ -25,6 +25,7 @@ FAILED_AUTHS = PLAIN + "logs:Logs.test_what_needs_no_key_hides_no_failed_authent
 LISTEN = "tests/unit/brickd/test-brickd-listen"
 ARRIVING = "tests/unit/stcp/test-stcp-arriving"
 MOVED = "tests/unit/stcp/test-stcp-moved"
+PLACE = "tests/unit/stcp/test-stcp-place"
 STRICT = "tests/unit/stcp/test-stcp-strict"
 SENT_IN_TURNS = "tests/unit/stcp/test-stcp-turns"
 TURNS = "tests/unit/brickd/test-brickd-flush_turns"
@@ -389,6 +390,16 @@ BRICKD_MUTANTS = {
         "strangers", "target.c", "\tstcp_tx_progress(ep);\n",
         "\tstcp_tx_begin_turn(ep);\n\tstcp_tx_progress(ep);\n", SENT_IN_TURNS,
         folder="kfabric/user"),
+    "payload-is-copied-to-pages-that-are-not-there": Mutant(
+        "medium", "rx.c", "placed = stcp_place(to, from, n);", "(void)memcpy(to, from, n);",
+        PLACE, folder="kfabric/user"),
+    "nobody-hears-where-a-read-failed": Mutant(
+        "medium", "tx.c", "if (n < 0 && errno == EFAULT) {\n\t\t\tpayload_missing",
+        "if (0) {\n\t\t\tpayload_missing", PLACE, folder="kfabric/user"),
+    "nobody-hears-where-a-long-write-failed": Mutant(
+        "medium", "rx.c", "if (n < 0 && errno == EFAULT)", "if (0)", PLACE, folder="kfabric/user"),
+    "faults-of-a-providers-threads-have-no-handler": Mutant(
+        "medium", "shard.c", "\t\tsigdelset(&all, SIGBUS);\n", "", PLACE, folder="kfabric/user"),
     "answers-go-before-messages": Mutant(
         "strangers", "tx.c", "(!ep->was_answer || TAILQ_EMPTY(&ep->queue))", "true",
         SENT_IN_TURNS, folder="kfabric/user"),
