@@ -26,7 +26,8 @@ const char *brick_slot_state_name(unsigned int state)
 static uint64_t count_suppressed(const struct brick_view *view)
 {
 	uint64_t n = view->sessions->lines.suppressed +
-		     view->storage->slow_lines.suppressed;
+		     view->storage->slow_lines.suppressed +
+		     view->storage->fault_lines.suppressed;
 
 	for (int i = 0; i < BRICK_LINES_KINDS; i++)
 		n += view->net->lines[i].suppressed;

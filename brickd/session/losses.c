@@ -2,6 +2,7 @@
 /* Losses of the medium, for whom they concern. */
 #include "brickd/session/losses.h"
 
+#include "brickd/net/conn.h"
 #include "brickd/session/event.h"
 #include "brickd/storage/storage.h"
 
@@ -38,6 +39,11 @@ bool brick_losses_next(struct brick_session *s)
 	struct brick_losses *l = &s->events.losses;
 	struct brick_span lost;
 
+	if (l->found.end) {
+		l->now = l->found;
+		l->found = (struct brick_span){ 0 };
+		return true;
+	}
 	if (l->n_told <= BRICK_LOSSES_MAX && find_lost(s, &lost)) {
 		if (l->n_told++ < BRICK_LOSSES_MAX) {
 			l->now = lost;
@@ -62,6 +68,53 @@ void brick_losses_begin(struct brick_session *s)
 		s->all->storage->medium_failed || r->records_bad;
 	if (brick_losses_next(s))
 		brick_event_hold(s, KFB_EVENT_MEDIA_ERROR);
+}
+
+/* To whoever may read it. One that is not told meets it again, and then is. */
+static void tell_found(struct brick_sessions *all, struct brick_span block)
+{
+	struct brick_session *s;
+
+	TAILQ_FOREACH(s, &all->list, link)
+	{
+		struct brick_losses *l = &s->events.losses;
+		bool holds = s->events.holds[KFB_EVENT_MEDIA_ERROR];
+
+		if ((s->state != KFB_SESSION_LIVE &&
+		     s->state != KFB_SESSION_DETACHED) ||
+		    !brick_grants_allow(&s->client->grants, block, false) ||
+		    (holds && brick_spans_overlap(l->now, block)))
+			continue;
+		l->found = block;
+		if (!holds && brick_losses_next(s))
+			brick_event_raise(s, KFB_EVENT_MEDIA_ERROR);
+	}
+}
+
+void brick_losses_look(struct brick_conn *c)
+{
+	struct brick_storage *storage = c->session->all->storage;
+	const void *addr = c->stcp ? c->stcp->fault(c->ep) : NULL;
+	uint64_t slot, va;
+
+	if (!addr || !brick_store_slot_of(storage->store, addr, &slot))
+		return;
+	if (!brick_store_block_of(storage->store, slot, &va)) {
+		brick_log_limited(&storage->fault_lines, LOG_ERR, c->who,
+				  "the medium failed in slot %llu, which holds "
+				  "no block any more",
+				  (unsigned long long)slot);
+		return;
+	}
+	brick_log_limited(
+		&storage->fault_lines, LOG_ERR, c->who,
+		"the medium failed in slot %llu: a page of the block "
+		"at 0x%llx cannot be had, which has ended the "
+		"connection; look for errors of the disk, and for room "
+		"on the file system, below %s",
+		(unsigned long long)slot, (unsigned long long)va,
+		storage->media->path);
+	tell_found(c->session->all, brick_span_of(va, 1));
 }
 
 void brick_losses_tell(struct brick_sessions *all)

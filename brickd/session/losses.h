@@ -25,6 +25,15 @@ void brick_losses_begin(struct brick_session *session);
  */
 bool brick_losses_next(struct brick_session *session);
 
+/**
+ * brick_losses_look - see whether a page that cannot be had has ended a connection
+ * @conn: it has ended; its endpoint is open
+ *
+ * Logs it, and tells all sessions that may read the block: a client over tcp sees that
+ * its connections end, and nothing else says which operation is at fault.
+ */
+void brick_losses_look(struct brick_conn *conn);
+
 /* The medium has failed: nobody can say which blocks it concerns. */
 void brick_losses_tell(struct brick_sessions *all);
 

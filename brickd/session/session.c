@@ -356,6 +356,7 @@ void brick_session_lost(struct brick_conn *c)
 	struct brick_session *s = c->session;
 
 	brick_session_hear(s);
+	brick_losses_look(c);
 	drop_conn(c);
 	if (!s->n_conns)
 		detach_session(s);

@@ -86,12 +86,14 @@ struct brick_queue {
  * @next: blocks below it have been told
  * @n_told: ranges
  * @has_unnamed: there is something that cannot be named
+ * @found: a block of which a page could not be had; empty: none that is not told
  */
 struct brick_losses {
 	struct brick_span now;
 	uint64_t next;
 	uint32_t n_told;
 	bool has_unnamed;
+	struct brick_span found;
 };
 
 /* Nobody is asked again sooner, unless what was asked for has been given. */

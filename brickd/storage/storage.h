@@ -42,6 +42,7 @@ struct brick_counters;
  * @has_unflushed: lines that were mapped for writing could not be flushed for
  *	want of memory: no stop is a clean one
  * @slow_lines: bound on log lines about the slow tier
+ * @fault_lines: bound on those about pages that clients could not have
  * @failed: told when the medium has failed, once, in the loop thread
  */
 struct brick_storage {
@@ -61,6 +62,7 @@ struct brick_storage {
 	uint64_t slow_unzeroed;
 	bool has_unflushed;
 	struct brick_ratelimit slow_lines;
+	struct brick_ratelimit fault_lines;
 	void (*failed)(struct brick_storage *storage);
 
 	struct brick_worker store_thread;

@@ -110,6 +110,7 @@ int brick_storage_open(struct brick_storage *storage, char *err, size_t err_len)
 
 	storage->slow_lines.interval_ms = 10 * BRICK_TICK_MS;
 	storage->slow_lines.burst = 20;
+	storage->fault_lines = storage->slow_lines;
 	while (!o.instance_id)
 		randombytes_buf(&o.instance_id, sizeof(o.instance_id));
 	if (storage->config->has_uuid)

@@ -388,3 +388,21 @@ bool brick_store_slot_of(const struct brick_store *s, const void *addr,
 	}
 	return true;
 }
+
+bool brick_store_block_of(struct brick_store *s, uint64_t slot, uint64_t *va)
+{
+	struct brick_payload p;
+	uint64_t key, value;
+	bool holds;
+
+	if (slot >= s->sb.n)
+		return false;
+	brick_store_lock(s);
+	(void)brick_record_get_payload(s->m, &s->sb, 0, slot, &p);
+	key = brick_key(p.id);
+	holds = get_visible(s, key, &value) &&
+		(value & BRICK_INDEX_SLOT) == slot;
+	brick_store_unlock(s);
+	*va = brick_va(key);
+	return holds;
+}

@@ -144,6 +144,16 @@ bool brick_store_slot_of(const struct brick_store *s, const void *addr,
 			 uint64_t *slot);
 
 /**
+ * brick_store_block_of - the block that a slot holds now
+ * @s: the store
+ * @slot: as of brick_store_slot_of(); any number
+ * @va: set to its address
+ *
+ * Return: true when it holds one.
+ */
+bool brick_store_block_of(struct brick_store *s, uint64_t slot, uint64_t *va);
+
+/**
  * brick_store_close - let go
  * @s: the store; no other thread may be in it
  * @clean: everything mapped for writing has been flushed: write the clean

@@ -381,6 +381,36 @@ class Gone(Cell):
         self.check_new_epoch(self.start_again(), 0)
         self.check_blocks()
 
+    def client_is_ended(self, *words):
+        """Told of it by an error; brickd and all other blocks are there."""
+        self.begin()
+        page = self.slot_of(1)
+        self.take((page, PAGE))
+        self.assertEqual(self.asks(*words), -errno.ECONNABORTED)
+        slot = (page - DATA) // BLOCK
+        self.assertRegex(self.b.log_text(),
+                         rf"(?m)^<3>.*the medium failed in slot {slot}: a page of the block "
+                         rf"at 0x0 cannot be had")
+        self.assertEqual(self.client.ask("await", 10000), (1, "4 0x0+1"))
+        self.disk.faults()
+        self.does("map", BLOCK, 1)
+        self.does("write", BLOCK, 4096, 2)
+        self.does("flush")
+        self.does("unmap", BLOCK)
+        self.check_blocks(0)
+        self.client.close()
+        self.assertEqual(self.b.stop(), 0)
+
+    def test_write_by_a_client(self):
+        """So short that brickd has its bytes before it knows where they belong."""
+        self.client_is_ended("write", 0, 64, NEVER)
+
+    def test_long_write_by_a_client(self):
+        self.client_is_ended("write", 0, BLOCK // 2, NEVER)
+
+    def test_read_by_a_client(self):
+        self.client_is_ended("read", 0)
+
     def test_write_stop(self):
         self.begin()
         self.take((INSTANCE, INSTANCE_BYTES))
