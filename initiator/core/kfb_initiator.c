@@ -232,6 +232,41 @@ static void kfb_initiator_bad_message(struct kfb_initiator *i,
 	kfb_initiator_why(i, what, detail, 0);
 }
 
+static _Bool kfb_initiator_is_bad(const struct kfb_initiator *i, __u64 va,
+				  __u64 len)
+{
+	__u32 n = i->n_bad < KFB_INITIATOR_BAD_MAX ? i->n_bad
+						   : KFB_INITIATOR_BAD_MAX;
+	__u64 end = va + len;
+
+	while (n--) {
+		const struct kfb_range *bad = &i->bad[n];
+
+		if (va < bad->va + (bad->n_blocks << KFB_BLOCK_SHIFT) &&
+		    bad->va < end)
+			return 1;
+	}
+	return 0;
+}
+
+/* One without blocks may be about any; the codec has seen to it that none wraps. */
+static void kfb_initiator_note_bad(struct kfb_initiator *i,
+				   const struct kfb_event *event)
+{
+	struct kfb_range *newest =
+		&i->bad[(i->n_bad + KFB_INITIATOR_BAD_MAX - 1) %
+			KFB_INITIATOR_BAD_MAX];
+	struct kfb_range *bad = &i->bad[i->n_bad % KFB_INITIATOR_BAD_MAX];
+
+	/* As often as a page is asked for that cannot be had. */
+	if (!event->n_blocks || (i->n_bad && newest->va == event->va &&
+				 newest->n_blocks == event->n_blocks))
+		return;
+	bad->va = event->va;
+	bad->n_blocks = event->n_blocks;
+	i->n_bad++;
+}
+
 /* The brick closes the connections itself: who asks later is told why. */
 static void kfb_initiator_evicted(struct kfb_initiator *i)
 {
@@ -293,6 +328,9 @@ _Bool kfb_initiator_received(struct kfb_initiator_queue *q, __u16 index,
 		i->client.info.rate = i->reply.u.event.rate;
 		kfb_initiator_set_rate(i, &i->client.info.rate);
 	}
+	if (outcome.kind == KFB_OUTCOME_EVENT &&
+	    i->reply.u.event.kind == KFB_EVENT_MEDIA_ERROR)
+		kfb_initiator_note_bad(i, &i->reply.u.event);
 	/* A receive is posted before the reply frees its request's credit. */
 	rc = i->ops->receive(q, index);
 	if (rc)
@@ -352,6 +390,8 @@ static void kfb_initiator_begin_session(struct kfb_initiator *i)
 	kfb_initiator_unlock(first);
 	kfb_initiator_set_rate(i, &i->client.info.rate);
 	i->session_id = i->client.session_id;
+	/* What is still so is told again. */
+	i->n_bad = 0;
 	i->ops->make_mappings(i);
 }
 
@@ -487,6 +527,22 @@ _Bool kfb_initiator_is_usable(const struct kfb_initiator *i)
 			return 0;
 	}
 	return 1;
+}
+
+_Bool kfb_initiator_is_at_fault(const struct kfb_initiator *i, int error,
+				__u64 va, __u64 len)
+{
+	switch (error) {
+	case -ECANCELED:
+	case -ECONNABORTED:
+	case -ECONNRESET:
+	case -ENOTCONN:
+	case -EPIPE:
+	case -ESHUTDOWN:
+		return kfb_initiator_is_bad(i, va, len);
+	default:
+		return kfb_is_at_fault(error);
+	}
 }
 
 _Bool kfb_is_at_fault(int error)

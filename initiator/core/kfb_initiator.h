@@ -52,6 +52,9 @@
 
 /* Mappings that came late and are about to be given back. */
 #define KFB_INITIATOR_LATE_MAX 16
+
+/* Lost blocks that are remembered, in ranges. */
+#define KFB_INITIATOR_BAD_MAX 8
 /* A brick that cannot give one back now is asked again. */
 #define KFB_INITIATOR_LATE_MS 100
 /* How long who leaves waits for the brick. */
@@ -373,6 +376,8 @@ struct kfb_initiator_retain {
  * @n_late: how many @late has
  * @unmaps: by queue 0's slot: what its UNMAP gives back; @mapping_id 0: it has none
  * @late_at_ms: when those of @late that are not sent go out; 0: as soon as they can
+ * @bad: blocks that the brick has called lost in this session: the newest ranges
+ * @n_bad: ranges that it has told
  * @evicted: the EVENT that the session was evicted, until it is taken; its kind is 0
  *	when the session was not
  * @reply: the newest reply, decoded
@@ -406,6 +411,8 @@ struct kfb_initiator {
 	__u32 n_late;
 	struct kfb_unmap unmaps[KFB_ENGINE_CALLS];
 	__u64 late_at_ms;
+	struct kfb_range bad[KFB_INITIATOR_BAD_MAX];
+	__u32 n_bad;
 	struct kfb_event evicted;
 	struct kfb_reply reply;
 };
@@ -636,11 +643,26 @@ static inline _Bool kfb_flush_mode_has_cache(__u32 flush_mode)
  * It was not when the connection, the way to the brick or the brick itself went, or
  * when memory was short: then it goes again as often as that comes back. What the
  * brick or the fabric refuses ends every connection that it is posted on. Over tcp both
- * look like the end of the connection.
+ * look like the end of the connection: kfb_initiator_is_at_fault() knows more.
  *
  * Context: any; no lock is needed.
  */
 _Bool kfb_is_at_fault(int error);
+
+/**
+ * kfb_initiator_is_at_fault - kfb_is_at_fault(), or is its memory lost?
+ * @i: the initiator
+ * @error: a negative errno, of its completion
+ * @va: where it has written or read
+ * @len: bytes
+ *
+ * The brick tells by an EVENT of blocks of which it could not have a page. What ends
+ * together with its connection, and goes to one of them, is taken to be why.
+ *
+ * Context: the port's lock is held.
+ */
+_Bool kfb_initiator_is_at_fault(const struct kfb_initiator *i, int error,
+				__u64 va, __u64 len);
 
 /**
  * kfb_initiator_moved - a one-sided operation is over, and went well

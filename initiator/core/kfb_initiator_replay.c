@@ -87,13 +87,14 @@ static void kfb_initiator_replay_give_up(struct kfb_initiator *i)
 }
 
 /* A write of a copy has failed: all begin anew, unless that was tried enough. */
-static void kfb_initiator_replay_failed(struct kfb_initiator *i, int error)
+static void kfb_initiator_replay_failed(struct kfb_initiator *i,
+					_Bool is_at_fault)
 {
 	struct kfb_initiator_retain *t = &i->retain;
 
 	t->has_failed = 1;
 	/* What is left of copies that were given up is nobody's fault. */
-	t->strikes += t->runs && kfb_is_at_fault(error);
+	t->strikes += t->runs && is_at_fault;
 	if (t->strikes >= KFB_STRIKES_MAX && i->replay_due)
 		kfb_initiator_replay_give_up(i);
 	if (!t->in_flight)
@@ -142,7 +143,7 @@ void kfb_initiator_replay_pump(struct kfb_initiator *i)
 		i->ops->kick(i);
 		break;
 	default:
-		kfb_initiator_replay_failed(i, rc);
+		kfb_initiator_replay_failed(i, kfb_is_at_fault(rc));
 	}
 }
 
@@ -177,11 +178,19 @@ void kfb_initiator_replayed(struct kfb_initiator_queue *q, __u32 slot,
 {
 	struct kfb_initiator *i = q->initiator;
 	struct kfb_initiator_retain *t = &i->retain;
+	_Bool is_at_fault;
 
 	t->in_flight &= ~((__u32)1 << slot);
 	kfb_initiator_replay_is_read(i);
 	if (error) {
-		kfb_initiator_replay_failed(i, error);
+		/* Copies of a lost block that end together have one cause. */
+		is_at_fault =
+			t->has_failed
+				? kfb_is_at_fault(error)
+				: kfb_initiator_is_at_fault(i, error,
+							    t->parts[slot].va,
+							    t->parts[slot].len);
+		kfb_initiator_replay_failed(i, is_at_fault);
 		return;
 	}
 	kfb_initiator_lock(q);

@@ -66,15 +66,24 @@ static void kfbk_rq_complete(struct request *rq)
 
 /* ---- completions ------------------------------------------------------ */
 
-static void kfbk_data_fail(struct kfbk_rq *krq, const struct kfbk_ctx *ctx,
+static void kfbk_data_fail(struct kfbk_device *dev, const struct kfbk_ctx *ctx,
 			   const struct fi_cq_err_entry *entry)
 {
+	struct kfbk_rq *krq = ctx->rq;
 	struct request *rq = blk_mq_rq_from_pdu(krq);
+	bool is_chained = krq->chained && ctx->kind == KFBK_CTX_DATA;
 
-	if (kfb_is_at_fault(-entry->err))
+	if (kfb_is_at_fault(-entry->err)) {
 		krq->strikes++;
+	} else if (!is_chained) {
+		/* Once for each connection. */
+		kfbk_lock(dev);
+		krq->strikes += kfb_initiator_is_at_fault(
+			&dev->core, -entry->err, krq->va, krq->len);
+		kfbk_unlock(dev);
+	}
 	/* A readback is, or will be, behind the write, and tells the end. */
-	if (krq->chained && ctx->kind == KFBK_CTX_DATA)
+	if (is_chained)
 		return;
 	kfbk_rq_interrupted(krq);
 	if (krq->strikes >= KFB_STRIKES_MAX)
@@ -106,7 +115,7 @@ void kfbk_data_done(struct kfbk_queue *q, struct kfbk_ctx *ctx,
 	bool was_full;
 
 	if (entry->err) {
-		kfbk_data_fail(krq, ctx, entry);
+		kfbk_data_fail(dev, ctx, entry);
 		return;
 	}
 	spin_lock(&q->lock);

@@ -42,6 +42,17 @@ CLIENT_MUTANTS = {
         "queues", "session/kfb_client.c",
         "kfb_client_move(c, c->is_mapped && !c->is_replaced\n", "kfb_client_move(c, c->is_mapped\n",
         UNIT + "core-queues", folder=CORE),
+    "lost-blocks-are-not-remembered": Mutant(
+        "medium", "kfb_initiator.c", "\t\tkfb_initiator_note_bad(i, &i->reply.u.event);\n",
+        "\t\t(void)kfb_initiator_note_bad;\n", UNIT + "core-initiator", folder=CORE),
+    "lost-blocks-of-another-session-count": Mutant(
+        "medium", "kfb_initiator.c", "\ti->n_bad = 0;\n", "", UNIT + "core-initiator", folder=CORE),
+    "no-copy-is-of-a-lost-block": Mutant(
+        "medium", "kfb_initiator_replay.c", "\t\t\tt->has_failed\n", "\t\t\t1\n",
+        UNIT + "core-copies", folder=CORE),
+    "each-copy-of-a-lost-block-counts": Mutant(
+        "medium", "kfb_initiator_replay.c", "\t\t\tt->has_failed\n", "\t\t\t0\n",
+        UNIT + "core-copies", folder=CORE),
     "unmap-without-an-answer-is-one": Mutant(
         "unmap", "map.c", "(unmap_leaves(rc) || rc == -ETIMEDOUT)", "unmap_leaves(rc)",
         UNIT + "lib-doubt", folder=LIB),
@@ -402,14 +413,14 @@ CLIENT_MUTANTS = {
         "replay", "kfb_initiator_replay.c", "if (!kfb_initiator_is_usable(i))", "if (0)",
         REPLAY, folder=CORE),
     "copy-that-cannot-go-is-tried-for-ever": Mutant(
-        "replay", "kfb_initiator_replay.c", "kfb_initiator_replay_failed(i, rc);",
+        "replay", "kfb_initiator_replay.c", "kfb_initiator_replay_failed(i, kfb_is_at_fault(rc));",
         "kfb_initiator_replay_failed(i, 0);",
         REPLAY, folder=CORE),
     "copies-go-while-some-are-under-way": Mutant(
         "replay", "kfb_initiator_replay.c", "\tif (t->in_flight)\n\t\treturn;\n", "",
         REPLAY, folder=CORE),
     "copy-kills-connections-for-ever": Mutant(
-        "replay", "kfb_initiator_replay.c", "t->strikes += t->runs && kfb_is_at_fault(error);", "",
+        "replay", "kfb_initiator_replay.c", "t->strikes += t->runs && is_at_fault;", "",
         REPLAY, folder=CORE),
     "short-memory-is-final": Mutant(
         "restore", REFUSALS, "\t{ KFB_OF(MAP), -ENOMEM, KFB_PATIENCE_RESTORE },\n", "", MAP_TRY,
@@ -447,8 +458,8 @@ CLIENT_MUTANTS = {
         "replay", "kfb_initiator_replay.c", "t->runs = 0;\n\tt->strikes = 0;",
         "t->runs = 0;", REPLAY, folder=CORE),
     "strikes-of-what-was-given-up-count": Mutant(
-        "replay", "kfb_initiator_replay.c", "t->runs && kfb_is_at_fault(error)",
-        "kfb_is_at_fault(error)", REPLAY, folder=CORE),
+        "replay", "kfb_initiator_replay.c", "t->runs && is_at_fault",
+        "is_at_fault", REPLAY, folder=CORE),
     "dead-mapping-stays": Mutant(
         "sessions", "map.c", "is_there = !mapping->error && (", "is_there = (",
         UNIT + "lib-resume", folder=LIB),

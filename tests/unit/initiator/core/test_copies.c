@@ -147,6 +147,25 @@ static void a_copy_that_kills_connections_is_a_loss(void **state)
 	assert_true(port->i.losses.ranges.all);
 }
 
+/* Over tcp, where nothing else says so; those that end with it are not counted. */
+static void copies_of_a_lost_block_are_a_loss(void **state)
+{
+	uint32_t i;
+
+	(void)state;
+	lose_with_copies(2);
+	port->i.bad[0] = (struct kfb_range){ 0, 1 };
+	port->i.n_bad = 1;
+	for (i = 0; i < 3; i++) {
+		assert_true(port->i.replay_due);
+		kfb_initiator_replay(&port->i);
+		kfb_initiator_replayed(&port->q[0], 0, -ECONNRESET);
+		kfb_initiator_replayed(&port->q[0], 1, -ECONNRESET);
+	}
+	assert_false(port->i.replay_due);
+	assert_int_equal(kfb_losses_error(&port->i.losses), -EIO);
+}
+
 /* It would be written over what its user does about the loss. */
 static void a_disk_that_has_lost_writes_writes_none_again(void **state)
 {
@@ -340,6 +359,7 @@ int main(void)
 		CASE(copies_wait_for_a_write_that_is_under_way),
 		CASE(no_more_copies_than_there_is_room_for),
 		CASE(a_copy_that_kills_connections_is_a_loss),
+		CASE(copies_of_a_lost_block_are_a_loss),
 		CASE(a_disk_that_has_lost_writes_writes_none_again),
 		CASE(copies_that_were_given_up_are_never_written),
 		CASE(what_was_given_up_takes_nothing_newer_along),

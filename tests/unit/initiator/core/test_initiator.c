@@ -370,6 +370,68 @@ static void what_a_brick_says_early_is_heard(void **state)
 	assert_false(kfb_initiator_take_event(&port->i, &event));
 }
 
+static void hear_of_lost_block(uint32_t seq, uint64_t block)
+{
+	const struct kfb_reply event = {
+		.op = KFB_OP_EVENT,
+		.u.event = { .kind = KFB_EVENT_MEDIA_ERROR,
+			     .event_seq = seq,
+			     .va = block << KFB_BLOCK_SHIFT,
+			     .n_blocks = 1 },
+	};
+	uint8_t data[KFB_REPLY_MAX_BYTES];
+	int len = kfb_encode_reply(&event, data, sizeof(data));
+
+	assert_true(len > 0);
+	kfb_initiator_received(&port->q[0], 0, data, (uint32_t)len);
+	port->i.client.queues[0].engine.events_unacked = 0;
+}
+
+static bool is_at_fault(int error, uint64_t block)
+{
+	return kfb_initiator_is_at_fault(
+		&port->i, error, (block << KFB_BLOCK_SHIFT) + 4096, 512);
+}
+
+/*
+ * Over tcp an operation that the brick cannot carry out ends as one whose network has
+ * gone: of a block that the brick has called lost it is that operation's doing.
+ */
+static void the_brick_says_which_block_ends_connections(void **state)
+{
+	struct kfb_client *c = &port->i.client;
+	uint64_t block;
+
+	(void)state;
+	c->queues[0].engine.accept.features = KFB_FEATURE_EVENT;
+	assert_false(is_at_fault(-ECONNRESET, 5));
+	assert_true(is_at_fault(-EIO, 5));
+	hear_of_lost_block(1, 5);
+	assert_true(is_at_fault(-ECONNRESET, 5));
+	assert_true(is_at_fault(-ECANCELED, 5));
+	assert_false(is_at_fault(-ECONNRESET, 4));
+	assert_false(is_at_fault(-ECONNRESET, 6));
+	/* The network was not there, or memory: nobody has tried it. */
+	assert_false(is_at_fault(-ETIMEDOUT, 5));
+	assert_false(is_at_fault(-ENOMEM, 5));
+	assert_false(is_at_fault(0, 5));
+	/* The newest are kept, and each of them once. */
+	for (block = 10; block < 10 + KFB_INITIATOR_BAD_MAX; block++) {
+		hear_of_lost_block(2 * (uint32_t)block, block);
+		hear_of_lost_block(2 * (uint32_t)block + 1, block);
+	}
+	assert_false(is_at_fault(-ECONNRESET, 5));
+	for (block = 10; block < 10 + KFB_INITIATOR_BAD_MAX; block++)
+		assert_true(is_at_fault(-ECONNRESET, block));
+	/* Another session is told anew. */
+	c->info.block_shift = KFB_BLOCK_SHIFT;
+	c->info.flush_mode = KFB_FLUSH_READBACK;
+	c->map_due = 1;
+	c->state = KFB_CLIENT_MAPPING;
+	kfb_initiator_run(&port->i);
+	assert_false(is_at_fault(-ECONNRESET, 10));
+}
+
 /* INFO was answered with another one before; the session is about to begin. */
 static void a_rate_that_comes_before_its_session_begins_holds(void **state)
 {
@@ -492,6 +554,7 @@ int main(void)
 		CASE(where_there_are_copies_nothing_is_lost),
 		CASE(writes_of_another_queue_are_the_firsts_to_flush),
 		CASE(what_a_brick_says_early_is_heard),
+		CASE(the_brick_says_which_block_ends_connections),
 		CASE(a_rate_that_comes_before_its_session_begins_holds),
 		CASE(of_rates_the_newest_is_kept),
 		CASE(fewer_queues_than_wanted_are_no_reason),
