@@ -8,8 +8,6 @@
 #ifndef KFB_RING_H
 #define KFB_RING_H
 
-#include <linux/types.h>
-
 /**
  * struct kfb_ring - a ring's head, or a place in it
  * @next: the first, or the one behind

@@ -12,7 +12,6 @@
 #define INITIATOR_POWERFAIL_PLAN_H
 
 #include <stdbool.h>
-#include <stddef.h>
 #include <stdint.h>
 
 #define PLAN_WORD	8

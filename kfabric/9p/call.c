@@ -7,7 +7,6 @@
  * until its reply has come: the tag is not given to another one before.
  */
 #include <linux/kernel.h>
-#include <linux/sched.h>
 #include <linux/string.h>
 
 #include "k9p.h"

@@ -4,7 +4,6 @@
  *
  * Context: process, but where a function says otherwise.
  */
-#include <linux/err.h>
 #include <linux/jiffies.h>
 #include <linux/kernel.h>
 #include <linux/minmax.h>

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /* kfabric-9p-bridge: a connection from its request to its end. */
-#include <arpa/inet.h>
 #include <errno.h>
 #include <netdb.h>
 #include <poll.h>

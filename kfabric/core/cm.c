@@ -7,7 +7,6 @@
  * ep->lock, so that FI_SHUTDOWN can never be queued before FI_CONNECTED.
  */
 #include <linux/export.h>
-#include <linux/minmax.h>
 
 #include "core.h"
 #include "trace.h"

@@ -12,7 +12,6 @@
  * those of fi_inject() and of messages of a receive of several are endpoint memory
  * and go with the endpoint.
  */
-#include <linux/bug.h>
 #include <linux/export.h>
 #include <linux/jiffies.h>
 #include <linux/slab.h>

@@ -6,7 +6,7 @@
  * children and bindings; fi_close() moves it from 0 to far below 0, after
  * which pins fail. fid->ref counts the memory.
  */
-#include <linux/module.h>
+#include <linux/export.h>
 #include <linux/slab.h>
 #include <net/net_namespace.h>
 

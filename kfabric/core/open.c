@@ -3,7 +3,7 @@
  * kfabric_core: objects are opened: checks for the upper layer, and what
  * initialises the objects for providers.
  */
-#include <linux/module.h>
+#include <linux/export.h>
 #include <linux/nsproxy.h>
 #include <linux/sched.h>
 #include <linux/slab.h>

@@ -3,14 +3,10 @@
  * kfabric_core: makes socket addresses of node and service strings.
  */
 #include <linux/export.h>
-#include <linux/in.h>
-#include <linux/in6.h>
 #include <linux/inet.h>
-#include <linux/kernel.h>
 #include <linux/nsproxy.h>
 #include <linux/sched.h>
 #include <linux/slab.h>
-#include <net/ipv6.h>
 #include <net/net_namespace.h>
 
 #include "core.h"

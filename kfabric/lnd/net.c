@@ -4,10 +4,10 @@
  *
  * Context: process.
  */
+#include <linux/export.h>
 #include <linux/hash.h>
 #include <linux/kernel.h>
 #include <linux/ktime.h>
-#include <linux/module.h>
 #include <linux/slab.h>
 #include <linux/string.h>
 

@@ -4,8 +4,8 @@
  *
  * Context: process.
  */
+#include <linux/export.h>
 #include <linux/kernel.h>
-#include <linux/module.h>
 #include <linux/random.h>
 #include <kfabric/kfi_buf.h>
 

@@ -4,7 +4,6 @@
  *
  * Context: any.
  */
-#include <linux/errno.h>
 #include <linux/string.h>
 #include "lndw_peer_priv.h"
 

@@ -8,7 +8,6 @@
  *	(loop_req_take()) is the one who answers it: accept, reject, time-out,
  *	or the close of either side.
  */
-#include <linux/in.h>
 #include <linux/jiffies.h>
 #include <linux/slab.h>
 #include <linux/string.h>

@@ -6,9 +6,7 @@
  * Context: the engine.
  */
 #include <linux/in.h>
-#include <linux/jiffies.h>
 #include <linux/ratelimit.h>
-#include <linux/slab.h>
 #include <linux/string.h>
 #include <net/ipv6.h>
 

@@ -5,7 +5,6 @@
  *
  * Context: the engine.
  */
-#include <linux/jiffies.h>
 #include <linux/string.h>
 
 #include "rdm.h"

@@ -9,7 +9,6 @@
  */
 #include <linux/err.h>
 #include <linux/kernel.h>
-#include <linux/minmax.h>
 #include <linux/module.h>
 #include <linux/slab.h>
 

@@ -8,7 +8,6 @@
  */
 #include <linux/in.h>
 #include <linux/jiffies.h>
-#include <linux/slab.h>
 #include <linux/string.h>
 
 #include "tcp.h"

@@ -13,7 +13,6 @@
  * Locking: ktcp_cm_lock: who takes a request's socket away (ktcp_req_take()) is
  *	the one who answers it.
  */
-#include <linux/in.h>
 #include <linux/slab.h>
 #include <linux/string.h>
 #include <net/ipv6.h>

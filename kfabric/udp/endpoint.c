@@ -6,7 +6,6 @@
  * Context: posting: any but hardirq; no sleep, no allocation.
  * Locking: kfi_post_ep.lock.
  */
-#include <linux/in.h>
 #include <linux/in6.h>
 #include <linux/poll.h>
 #include <linux/slab.h>

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /* stcp says what it offers. */
-#include <errno.h>
 #include <netdb.h>
 #include <netinet/in.h>
 #include <stdlib.h>

@@ -3,7 +3,6 @@
  * Source addresses for programs that give none: layers above (libfabric's rxm)
  * read them unasked, and tell them to peers, who cannot use a wildcard.
  */
-#include <arpa/inet.h>
 #include <ifaddrs.h>
 #include <net/if.h>
 #include <netinet/in.h>

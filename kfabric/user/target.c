@@ -7,7 +7,6 @@
  *
  * Context: as rx.c. Locking: the endpoint's lock.
  */
-#include <stdlib.h>
 #include <string.h>
 
 #include "impl.h"

@@ -10,7 +10,6 @@
 
 #include <net/if.h>
 #include <stdbool.h>
-#include <stddef.h>
 #include <sys/socket.h>
 
 #define STCP_KIND_BYTES 16

@@ -38,7 +38,6 @@
 #define KFABRIC_VERBS_DGRAM_H
 
 #include <linux/completion.h>
-#include <linux/hashtable.h>
 #include <linux/llist.h>
 #include <linux/refcount.h>
 #include <linux/string.h>

@@ -2,7 +2,6 @@
 /*
  * brickctl list: what is allocated or mapped.
  */
-#include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>

@@ -2,7 +2,6 @@
 /*
  * brickctl reserve: persistent reservations of a range.
  */
-#include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>

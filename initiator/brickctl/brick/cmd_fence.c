@@ -2,8 +2,6 @@
 /*
  * brickctl fence and admit: keep a client out of a brick, and let it in again.
  */
-#include <errno.h>
-
 #include "initiator/brickctl/base/brickctl.h"
 
 static int change_client(struct ctl *ctl, const char *client,

@@ -2,7 +2,6 @@
 /*
  * brickctl top: a live view of the brick of this machine.
  */
-#include <errno.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>

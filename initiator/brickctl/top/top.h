@@ -7,7 +7,6 @@
 
 #include <json-c/json.h>
 #include <stdbool.h>
-#include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
 

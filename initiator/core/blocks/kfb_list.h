@@ -8,7 +8,6 @@
 #ifndef KFB_LIST_H
 #define KFB_LIST_H
 
-#include <linux/types.h>
 #include "codec/kfb_codec.h"
 
 /**

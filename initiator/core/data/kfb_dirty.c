@@ -5,7 +5,6 @@
  * Ranges are compared by their last byte, not their end: the end of the last
  * block is 2^64, which does not fit.
  */
-#include <linux/errno.h>
 #include <linux/string.h>
 #include "data/kfb_dirty.h"
 

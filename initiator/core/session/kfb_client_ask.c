@@ -10,7 +10,6 @@
  * joined again later, as if nothing had been said. One that was given up and is
  * taken up again is not joined any more, and asked after until there is an answer.
  */
-#include <linux/errno.h>
 #include <linux/string.h>
 #include "session/kfb_client_priv.h"
 

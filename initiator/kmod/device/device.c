@@ -6,8 +6,6 @@
  * Nothing here knows what is above it: whoever has a request that is to end, or a
  * connection that is of no use any more, says so here.
  */
-#include <linux/mm.h>
-
 #include "device.h"
 #include "trace.h"
 

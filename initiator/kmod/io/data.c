@@ -29,7 +29,7 @@
  * Context: kfbk_queue_rq() in process context, inside RCU but for sending inline;
  *	completions: upcall, with bottom halves off.
  */
-#include <linux/mm.h>
+#include <linux/scatterlist.h>
 
 #include <compat.h>
 

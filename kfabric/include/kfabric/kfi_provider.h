@@ -27,7 +27,6 @@
 #define KFABRIC_KFI_PROVIDER_H
 
 #include <linux/completion.h>
-#include <linux/device.h>
 #include <linux/module.h>
 #include <linux/mutex.h>
 #include <linux/refcount.h>
