@@ -64,10 +64,13 @@ static struct kfi_provider *kfi_prov_find(const char *prov_name)
 	return found;
 }
 
-static void kfi_prov_destroy_wqs(struct workqueue_struct **made, unsigned int n)
+static void kfi_prov_destroy_wqs(struct workqueue_struct **made)
 {
-	while (n)
-		destroy_workqueue(made[--n]);
+	unsigned int i;
+
+	for (i = KFI_PROVIDER_WQS_MAX; i--;)
+		if (made[i])
+			destroy_workqueue(made[i]);
 }
 
 static int kfi_prov_alloc_wqs(const struct kfi_provider *prov,
@@ -76,11 +79,11 @@ static int kfi_prov_alloc_wqs(const struct kfi_provider *prov,
 	const struct kfi_provider_wq *q = prov->wqs;
 	unsigned int i;
 
-	for (i = 0; i < prov->nr_wqs; i++, q++) {
+	for (i = 0; i < KFI_PROVIDER_WQS_MAX && q->wq; i++, q++) {
 		made[i] =
 			alloc_workqueue("%s", q->flags, q->max_active, q->name);
 		if (!made[i]) {
-			kfi_prov_destroy_wqs(made, i);
+			kfi_prov_destroy_wqs(made);
 			return -ENOMEM;
 		}
 	}
@@ -89,7 +92,7 @@ static int kfi_prov_alloc_wqs(const struct kfi_provider *prov,
 
 int kfabric_provider_register(struct kfi_provider *prov)
 {
-	struct workqueue_struct *made[KFI_PROVIDER_WQS_MAX];
+	struct workqueue_struct *made[KFI_PROVIDER_WQS_MAX] = {};
 	struct list_head *pos = &kfi_prov_list;
 	struct kfi_provider *other;
 	unsigned int i;
@@ -97,8 +100,7 @@ int kfabric_provider_register(struct kfi_provider *prov)
 
 	if (!prov->name || !prov->name[0] ||
 	    strlen(prov->name) >= KFI_PROV_NAME_MAX ||
-	    strchr(prov->name, ';') || !prov->getinfo || !prov->fabric ||
-	    prov->nr_wqs > KFI_PROVIDER_WQS_MAX)
+	    strchr(prov->name, ';') || !prov->getinfo || !prov->fabric)
 		return -EINVAL;
 	if (FI_MAJOR(prov->fi_version) != FI_MAJOR_VERSION)
 		return -ENOSYS;
@@ -113,7 +115,7 @@ int kfabric_provider_register(struct kfi_provider *prov)
 		}
 	}
 	/* Who is registered already keeps the queues that it has. */
-	for (i = 0; i < prov->nr_wqs; i++)
+	for (i = 0; i < KFI_PROVIDER_WQS_MAX && made[i]; i++)
 		*prov->wqs[i].wq = made[i];
 	refcount_set(&prov->ref, 1);
 	init_completion(&prov->gone);
@@ -129,14 +131,14 @@ int kfabric_provider_register(struct kfi_provider *prov)
 unlock:
 	mutex_unlock(&kfi_prov_mutex);
 	if (ret)
-		kfi_prov_destroy_wqs(made, prov->nr_wqs);
+		kfi_prov_destroy_wqs(made);
 	return ret;
 }
 EXPORT_SYMBOL_GPL(kfabric_provider_register);
 
 void kfabric_provider_deregister(struct kfi_provider *prov)
 {
-	unsigned int n = prov->nr_wqs;
+	unsigned int i;
 
 	might_sleep();
 	mutex_lock(&kfi_prov_mutex);
@@ -146,8 +148,9 @@ void kfabric_provider_deregister(struct kfi_provider *prov)
 	if (refcount_dec_and_test(&prov->ref))
 		complete(&prov->gone);
 	wait_for_completion(&prov->gone);
-	while (n)
-		destroy_workqueue(*prov->wqs[--n].wq);
+	for (i = KFI_PROVIDER_WQS_MAX; i--;)
+		if (prov->wqs[i].wq)
+			destroy_workqueue(*prov->wqs[i].wq);
 }
 EXPORT_SYMBOL_GPL(kfabric_provider_deregister);
 

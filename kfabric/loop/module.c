@@ -117,11 +117,6 @@ static int loop_getinfo(struct kfi_provider *prov, const char *node,
 	return -ENODATA;
 }
 
-static const struct kfi_provider_wq loop_wqs[] = {
-	{ &loop_wq, "kfabric_loop", WQ_UNBOUND | WQ_HIGHPRI | WQ_MEM_RECLAIM,
-	  0 },
-};
-
 static struct kfi_provider loop_prov = {
 	.name = LOOP_NAME,
 	.version = FI_VERSION(1, 0),
@@ -131,8 +126,10 @@ static struct kfi_provider loop_prov = {
 	.getinfo = loop_getinfo,
 	.fabric = kfi_plain_fabric,
 	.fabric_ops = &loop_fabric_ops,
-	.wqs = loop_wqs,
-	.nr_wqs = ARRAY_SIZE(loop_wqs),
+	.wqs = {
+		{ &loop_wq, "kfabric_loop",
+		  WQ_UNBOUND | WQ_HIGHPRI | WQ_MEM_RECLAIM, 0 },
+	},
 };
 
 KFI_MODULE_PROVIDER(loop_prov);

@@ -88,11 +88,6 @@ static const struct fi_ops_fabric kfir_fabric_ops = {
 	.domain = kfir_domain,
 };
 
-static const struct kfi_provider_wq kfir_wqs[] = {
-	{ &kfir_wq, "kfabric_rdm", WQ_UNBOUND | WQ_HIGHPRI | WQ_MEM_RECLAIM,
-	  0 },
-};
-
 struct kfi_provider kfir_prov = {
 	.name = KFIR_NAME,
 	.version = FI_VERSION(1, 0),
@@ -102,8 +97,10 @@ struct kfi_provider kfir_prov = {
 	.getinfo = kfir_getinfo,
 	.fabric = kfi_layer_fabric,
 	.fabric_ops = &kfir_fabric_ops,
-	.wqs = kfir_wqs,
-	.nr_wqs = ARRAY_SIZE(kfir_wqs),
+	.wqs = {
+		{ &kfir_wq, "kfabric_rdm",
+		  WQ_UNBOUND | WQ_HIGHPRI | WQ_MEM_RECLAIM, 0 },
+	},
 };
 
 KFI_MODULE_PROVIDER(kfir_prov);

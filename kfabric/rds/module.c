@@ -16,11 +16,6 @@ static const struct fi_ops_domain krds_domain_ops = {
 	.av_open = kfi_plain_av_open,
 };
 
-static const struct kfi_provider_wq krds_wqs[] = {
-	{ &krds_wq, "kfabric_rds", WQ_UNBOUND | WQ_HIGHPRI | WQ_MEM_RECLAIM,
-	  0 },
-};
-
 static int krds_getinfo(struct kfi_provider *prov, const char *node,
 			const char *service, u64 flags,
 			const struct fi_info *hints, struct fi_info **list)
@@ -51,8 +46,10 @@ static struct kfi_provider krds_prov = {
 	.getinfo = krds_getinfo,
 	.fabric = kfi_plain_fabric,
 	.domain_ops = &krds_domain_ops,
-	.wqs = krds_wqs,
-	.nr_wqs = ARRAY_SIZE(krds_wqs),
+	.wqs = {
+		{ &krds_wq, "kfabric_rds",
+		  WQ_UNBOUND | WQ_HIGHPRI | WQ_MEM_RECLAIM, 0 },
+	},
 };
 
 static int __init krds_init(void)

@@ -82,12 +82,6 @@ static int ktcp_getinfo(struct kfi_provider *prov, const char *node,
 	return kfi_info_answer(info, node, service, flags, hints, list);
 }
 
-static const struct kfi_provider_wq ktcp_wqs[] = {
-	{ &ktcp_wq, "kfabric_tcp", WQ_HIGHPRI | WQ_MEM_RECLAIM, 0 },
-	{ &ktcp_cm_wq, "kfabric_tcp_cm", WQ_UNBOUND | WQ_MEM_RECLAIM, 0 },
-	{ &ktcp_listen_wq, "kfabric_tcp_listen", WQ_UNBOUND, WQ_MAX_ACTIVE },
-};
-
 static struct kfi_provider ktcp_prov = {
 	.name = KTCP_NAME,
 	.version = FI_VERSION(1, 0),
@@ -97,8 +91,13 @@ static struct kfi_provider ktcp_prov = {
 	.getinfo = ktcp_getinfo,
 	.fabric = kfi_plain_fabric,
 	.fabric_ops = &ktcp_fabric_ops,
-	.wqs = ktcp_wqs,
-	.nr_wqs = ARRAY_SIZE(ktcp_wqs),
+	.wqs = {
+		{ &ktcp_wq, "kfabric_tcp", WQ_HIGHPRI | WQ_MEM_RECLAIM, 0 },
+		{ &ktcp_cm_wq, "kfabric_tcp_cm",
+		  WQ_UNBOUND | WQ_MEM_RECLAIM, 0 },
+		{ &ktcp_listen_wq, "kfabric_tcp_listen",
+		  WQ_UNBOUND, WQ_MAX_ACTIVE },
+	},
 };
 
 KFI_MODULE_PROVIDER(ktcp_prov);

@@ -15,11 +15,6 @@ static const struct fi_ops_domain kudp_domain_ops = {
 	.av_open = kfi_plain_av_open,
 };
 
-static const struct kfi_provider_wq kudp_wqs[] = {
-	{ &kudp_wq, "kfabric_udp", WQ_UNBOUND | WQ_HIGHPRI | WQ_MEM_RECLAIM,
-	  0 },
-};
-
 static int kudp_getinfo(struct kfi_provider *prov, const char *node,
 			const char *service, u64 flags,
 			const struct fi_info *hints, struct fi_info **list)
@@ -54,8 +49,10 @@ static struct kfi_provider kudp_prov = {
 	.getinfo = kudp_getinfo,
 	.fabric = kfi_plain_fabric,
 	.domain_ops = &kudp_domain_ops,
-	.wqs = kudp_wqs,
-	.nr_wqs = ARRAY_SIZE(kudp_wqs),
+	.wqs = {
+		{ &kudp_wq, "kfabric_udp",
+		  WQ_UNBOUND | WQ_HIGHPRI | WQ_MEM_RECLAIM, 0 },
+	},
 };
 
 KFI_MODULE_PROVIDER(kudp_prov);

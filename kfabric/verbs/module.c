@@ -15,13 +15,6 @@ struct workqueue_struct *kfiv_wq;
 struct workqueue_struct *kfiv_slow_wq;
 struct workqueue_struct *kfiv_ask_wq;
 
-/* They are destroyed in the reverse order. */
-static const struct kfi_provider_wq kfiv_wqs[] = {
-	{ &kfiv_ask_wq, "kfabric_verbs_ask", WQ_MEM_RECLAIM | WQ_UNBOUND, 0 },
-	{ &kfiv_slow_wq, "kfabric_verbs_slow", WQ_MEM_RECLAIM | WQ_UNBOUND, 0 },
-	{ &kfiv_wq, "kfabric_verbs", WQ_MEM_RECLAIM | WQ_UNBOUND, 0 },
-};
-
 struct kfi_provider kfiv_provider = {
 	.name = "verbs",
 	.version = FI_VERSION(1, 0),
@@ -31,8 +24,14 @@ struct kfi_provider kfiv_provider = {
 	.getinfo = kfiv_getinfo,
 	.fabric = kfi_plain_fabric,
 	.fabric_ops = &kfiv_fabric_ops,
-	.wqs = kfiv_wqs,
-	.nr_wqs = ARRAY_SIZE(kfiv_wqs),
+	/* They are destroyed in the reverse order. */
+	.wqs = {
+		{ &kfiv_ask_wq, "kfabric_verbs_ask",
+		  WQ_MEM_RECLAIM | WQ_UNBOUND, 0 },
+		{ &kfiv_slow_wq, "kfabric_verbs_slow",
+		  WQ_MEM_RECLAIM | WQ_UNBOUND, 0 },
+		{ &kfiv_wq, "kfabric_verbs", WQ_MEM_RECLAIM | WQ_UNBOUND, 0 },
+	},
 };
 
 static int __init kfiv_init(void)

@@ -91,8 +91,7 @@ struct kfi_provider_wq {
  *	with kfi_plain_fabric() NULL may stand for kfi_plain_domain() and nothing else
  * @domain_ops: of the domains that kfi_plain_domain() opens
  * @wqs: what kfi_provider_register() makes first, and kfi_provider_deregister()
- *	destroys at the end, the last one first
- * @nr_wqs: how many workqueues @wqs has, at most KFI_PROVIDER_WQS_MAX
+ *	destroys at the end, the last one first; they end where @wq is NULL
  */
 struct kfi_provider {
 	const char *name;
@@ -108,8 +107,7 @@ struct kfi_provider {
 		      struct fid_fabric **fabric, void *context);
 	const struct fi_ops_fabric *fabric_ops;
 	const struct fi_ops_domain *domain_ops;
-	const struct kfi_provider_wq *wqs;
-	unsigned int nr_wqs;
+	struct kfi_provider_wq wqs[KFI_PROVIDER_WQS_MAX];
 	/* private: core */
 	struct list_head node;
 	refcount_t ref; /* registration, objects, running calls */
