@@ -5,6 +5,7 @@
  * The module has no parameters: devices are attached through the control
  * device, see options.h.
  */
+#include <linux/miscdevice.h>
 #include <linux/module.h>
 
 #include "attach/attach.h"
@@ -20,7 +21,7 @@ static int __init kfbk_module_init(void)
 	ret = kfbk_works_init();
 	if (ret)
 		goto free_zeroes;
-	ret = kfbk_control_init();
+	ret = misc_register(&kfbk_control_device);
 	if (ret)
 		goto exit_works;
 	return 0;
@@ -34,7 +35,7 @@ free_zeroes:
 
 static void __exit kfbk_module_exit(void)
 {
-	kfbk_control_exit();
+	misc_deregister(&kfbk_control_device);
 	kfbk_devices_exit();
 	kfbk_works_exit();
 	kfbk_zeroes_exit();

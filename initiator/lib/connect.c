@@ -352,7 +352,7 @@ void kfbrick_close(struct kfbrick *k)
 	kfbl_retain_fini(k);
 	kfbl_unwatch(k);
 	kfbl_map_fini(k);
-	kfbl_restore_fini(k);
+	free(k->restore.handles);
 	kfbl_io_fini(k);
 	free(k->control);
 	free(k->queues);

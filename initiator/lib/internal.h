@@ -388,7 +388,6 @@ bool kfbl_restore_run(struct kfbrick *k);
 /* Its MAP is answered; the reply is the newest. */
 void kfbl_restore_answer(struct kfbrick *k);
 uint64_t kfbl_restore_next_ms(const struct kfbrick *k);
-void kfbl_restore_fini(struct kfbrick *k);
 
 /* control.c */
 

@@ -221,8 +221,3 @@ uint64_t kfbl_restore_next_ms(const struct kfbrick *k)
 		return KFB_TIME_NEVER;
 	return r->pause_until_ms;
 }
-
-void kfbl_restore_fini(struct kfbrick *k)
-{
-	free(k->restore.handles);
-}

@@ -24,8 +24,6 @@ MODULE_PARM_DESC(siw, "use software iWARP too: it lets peers read on after a "
 DEFINE_MUTEX(kfiv_device_mutex);
 LIST_HEAD(kfiv_devices);
 
-static struct ib_client kfiv_client;
-
 struct kfiv_device *kfiv_device_find(struct ib_device *ib)
 {
 	lockdep_assert_held(&kfiv_device_mutex);
@@ -177,18 +175,8 @@ static void kfiv_remove_device(struct ib_device *ib, void *data)
 	kfree(dev);
 }
 
-static struct ib_client kfiv_client = {
+struct ib_client kfiv_client = {
 	.name = "kfabric_verbs",
 	.add = kfiv_add_device,
 	.remove = kfiv_remove_device,
 };
-
-int kfiv_device_setup(void)
-{
-	return ib_register_client(&kfiv_client);
-}
-
-void kfiv_device_teardown(void)
-{
-	ib_unregister_client(&kfiv_client);
-}

@@ -36,20 +36,20 @@ struct kfi_provider kfiv_provider = {
 
 static int __init kfiv_init(void)
 {
-	int ret = kfiv_device_setup();
+	int ret = ib_register_client(&kfiv_client);
 
 	if (ret)
 		return ret;
 	ret = kfi_provider_register(&kfiv_provider);
 	if (ret)
-		kfiv_device_teardown();
+		ib_unregister_client(&kfiv_client);
 	return ret;
 }
 
 static void __exit kfiv_exit(void)
 {
 	kfi_provider_deregister(&kfiv_provider);
-	kfiv_device_teardown();
+	ib_unregister_client(&kfiv_client);
 }
 
 module_init(kfiv_init);

@@ -576,8 +576,7 @@ extern struct workqueue_struct *kfiv_ask_wq; /* what others' works wait for */
 /* device.c */
 extern struct mutex kfiv_device_mutex;
 extern struct list_head kfiv_devices;
-int kfiv_device_setup(void);
-void kfiv_device_teardown(void);
+extern struct ib_client kfiv_client;
 size_t kfiv_max_queue(const struct kfiv_device *dev);
 struct kfiv_device *kfiv_device_find(struct ib_device *ib);
 void kfiv_device_put(struct kfiv_device *dev);

@@ -35,7 +35,7 @@ static void kfbk_device_release(struct kref *ref)
 
 	kfbk_session_fini(dev);
 	kfbk_retain_close(dev);
-	kfbk_cache_close(dev);
+	kvfree(dev->cache.nodes);
 	kfbk_maps_fini(dev);
 	ida_free(&kfbk_instances, dev->instance);
 	/* The client's key, and its session's. */

@@ -8,8 +8,7 @@
 #include "../device/device.h"
 
 /* control_dev.c */
-int kfbk_control_init(void);
-void kfbk_control_exit(void);
+extern struct miscdevice kfbk_control_device;
 
 /* attach.c */
 /* Every device is detached; nobody can attach another. */

@@ -133,19 +133,9 @@ static const struct file_operations kfbk_control_ops = {
 	.read = kfbk_control_read,
 };
 
-static struct miscdevice kfbk_control_device = {
+struct miscdevice kfbk_control_device = {
 	.minor = MISC_DYNAMIC_MINOR,
 	.name = "kfbrick-control",
 	.mode = 0600,
 	.fops = &kfbk_control_ops,
 };
-
-int kfbk_control_init(void)
-{
-	return misc_register(&kfbk_control_device);
-}
-
-void kfbk_control_exit(void)
-{
-	misc_deregister(&kfbk_control_device);
-}

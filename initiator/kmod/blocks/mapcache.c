@@ -70,11 +70,6 @@ int kfbk_cache_open(struct kfbk_device *dev)
 	return 0;
 }
 
-void kfbk_cache_close(struct kfbk_device *dev)
-{
-	kvfree(dev->cache.nodes);
-}
-
 void kfbk_cache_grow(struct kfbk_device *dev, struct kfb_mapcache_node **nodes,
 		     const struct kfb_block *blocks, u64 n_blocks)
 {

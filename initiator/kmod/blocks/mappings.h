@@ -90,7 +90,6 @@ int kfbk_maps_add(struct kfbk_device *dev, u64 first, u64 n_blocks);
 
 /* mapcache.c */
 int kfbk_cache_open(struct kfbk_device *dev);
-void kfbk_cache_close(struct kfbk_device *dev);
 /*
  * There is a larger table: new memory, if there is a cache, goes in, and the old
  * one comes out. Context: dev->lock is held.

@@ -208,7 +208,7 @@ void kfbk_disk_del(struct kfbk_device *dev)
 	struct gendisk *disk = dev->disk;
 
 	del_gendisk(disk);
-	kfbk_clears_end(dev);
+	flush_work(&dev->clear_work);
 	kfbk_disk_forget(dev);
 	put_disk(disk);
 	blk_mq_free_tag_set(&dev->tags);

@@ -12,7 +12,7 @@
  *
  * Context: kfbk_clear_put_off() in queue_rq(); the rest is the clear work.
  * Locking: the list under dev->lock. Lifetime: a bio that waits does not keep the
- * queue: kfbk_clears_end() ends them, when the disk takes no more.
+ * queue: the disk's end flushes the work, which ends them.
  */
 #include <linux/bio.h>
 #include <linux/blkdev.h>
@@ -97,9 +97,4 @@ void kfbk_clears_begin(struct kfbk_device *dev)
 {
 	bio_list_init(&dev->clears);
 	INIT_WORK(&dev->clear_work, kfbk_clear_work_fn);
-}
-
-void kfbk_clears_end(struct kfbk_device *dev)
-{
-	flush_work(&dev->clear_work);
 }

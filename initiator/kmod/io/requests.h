@@ -24,8 +24,6 @@ void kfbk_zeroes_exit(void);
 
 /* clears.c */
 void kfbk_clears_begin(struct kfbk_device *dev);
-/* None is left. Context: process; the disk takes no more requests. */
-void kfbk_clears_end(struct kfbk_device *dev);
 /*
  * A discard or write-zeroes that is more than a piece of work: true: it has ended,
  * and what it was to do is done by and by. Context: queue_rq(), it was started.
