@@ -69,6 +69,35 @@ KFBK_OPTION_TEXT(provider)
 KFBK_OPTION_TEXT(client)
 KFBK_OPTION_TEXT(key)
 
+/* A key whose value is a number in a field; when it is wrong, and what it must be. */
+#define KFBK_OPTION_NUMBER(word, parse, radix, field, is_wrong, must_be)     \
+	static const char *kfbk_option_take_##word(const char *value,        \
+						   struct kfbk_options *out) \
+	{                                                                    \
+		if (parse(value, radix, &out->field) || (is_wrong))          \
+			return must_be;                                      \
+		return NULL;                                                 \
+	}
+
+KFBK_OPTION_NUMBER(base, kstrtou64, 0, base, out->base % KFB_BLOCK_BYTES,
+		   "must be a multiple of 2 MiB")
+KFBK_OPTION_NUMBER(blocks, kstrtou64, 0, n_blocks,
+		   !out->n_blocks || out->n_blocks > KFB_BLOCKS_MAX,
+		   "must be a number of 2 MiB blocks")
+KFBK_OPTION_NUMBER(queues, kstrtou32, 10, queues,
+		   !out->queues || out->queues > KFB_CLIENT_QUEUES_MAX,
+		   "must be 1 to 8")
+KFBK_OPTION_NUMBER(sector, kstrtou32, 10, sector_bytes,
+		   out->sector_bytes != 512 && out->sector_bytes != 4096,
+		   "must be 512 or 4096")
+KFBK_OPTION_NUMBER(retain, kstrtou32, 10, retain_mb,
+		   out->retain_mb > RETAIN_MB_MAX ||
+			   (out->retain_mb && out->retain_mb < RETAIN_MB_MIN),
+		   "must be MiB, 4 to 65536, or 0")
+KFBK_OPTION_NUMBER(map_cache, kstrtou32, 10, map_cache, false,
+		   "must be a number of 2 MiB blocks, or 0")
+KFBK_OPTION_NUMBER(instance, kstrtou32, 10, instance, false, "must be a number")
+
 static const char *kfbk_option_take_addr(const char *value,
 					 struct kfbk_options *out)
 {
@@ -123,42 +152,6 @@ static const char *kfbk_option_take_uuid(const char *value,
 	return NULL;
 }
 
-static const char *kfbk_option_take_base(const char *value,
-					 struct kfbk_options *out)
-{
-	if (kstrtou64(value, 0, &out->base) ||
-	    out->base & (KFB_BLOCK_BYTES - 1))
-		return "must be a multiple of 2 MiB";
-	return NULL;
-}
-
-static const char *kfbk_option_take_blocks(const char *value,
-					   struct kfbk_options *out)
-{
-	if (kstrtou64(value, 0, &out->n_blocks) || !out->n_blocks ||
-	    out->n_blocks > KFB_BLOCKS_MAX)
-		return "must be a number of 2 MiB blocks";
-	return NULL;
-}
-
-static const char *kfbk_option_take_queues(const char *value,
-					   struct kfbk_options *out)
-{
-	if (kstrtou32(value, 10, &out->queues) || !out->queues ||
-	    out->queues > KFB_CLIENT_QUEUES_MAX)
-		return "must be 1 to 8";
-	return NULL;
-}
-
-static const char *kfbk_option_take_sector(const char *value,
-					   struct kfbk_options *out)
-{
-	if (kstrtou32(value, 10, &out->sector_bytes) ||
-	    (out->sector_bytes != 512 && out->sector_bytes != 4096))
-		return "must be 512 or 4096";
-	return NULL;
-}
-
 static const char *kfbk_option_take_reconnect(const char *value,
 					      struct kfbk_options *out)
 {
@@ -190,32 +183,6 @@ static const char *kfbk_option_take_fail(const char *value,
 		out->reconnect_ms = KFB_CLIENT_FOREVER;
 	else if (strcmp(value, "io-error"))
 		return "must be never or io-error";
-	return NULL;
-}
-
-static const char *kfbk_option_take_retain(const char *value,
-					   struct kfbk_options *out)
-{
-	if (kstrtou32(value, 10, &out->retain_mb) ||
-	    out->retain_mb > RETAIN_MB_MAX ||
-	    (out->retain_mb && out->retain_mb < RETAIN_MB_MIN))
-		return "must be MiB, 4 to 65536, or 0";
-	return NULL;
-}
-
-static const char *kfbk_option_take_map_cache(const char *value,
-					      struct kfbk_options *out)
-{
-	if (kstrtou32(value, 10, &out->map_cache))
-		return "must be a number of 2 MiB blocks, or 0";
-	return NULL;
-}
-
-static const char *kfbk_option_take_instance(const char *value,
-					     struct kfbk_options *out)
-{
-	if (kstrtou32(value, 10, &out->instance))
-		return "must be a number";
 	return NULL;
 }
 
