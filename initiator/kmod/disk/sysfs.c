@@ -12,25 +12,23 @@
 
 #include "disks.h"
 
-/* DEVICE_ATTR_RO(), but for the prefix of what shows it. */
-#define KFBK_ATTR_RO(name) \
+/* A file that shows what kfbk_NAME_print() says of a device. */
+#define KFBK_ATTR_RO(name)                                                    \
+	static ssize_t kfbk_##name##_show(struct device *device,              \
+					  struct device_attribute *attr,      \
+					  char *buf)                          \
+	{                                                                     \
+		return kfbk_##name##_print(dev_to_disk(device)->private_data, \
+					   buf);                              \
+	}                                                                     \
 	static DEVICE_ATTR(name, 0444, kfbk_##name##_show, NULL)
 
-static struct kfbk_device *kfbk_sysfs_dev(struct device *device)
-{
-	return dev_to_disk(device)->private_data;
-}
-
 /* One that shows a value of a device. */
-#define KFBK_ATTR_OF(name, fmt, value)                                   \
-	static ssize_t kfbk_##name##_show(struct device *device,         \
-					  struct device_attribute *attr, \
-					  char *buf)                     \
-	{                                                                \
-		struct kfbk_device *dev = kfbk_sysfs_dev(device);        \
-                                                                         \
-		return sysfs_emit(buf, fmt, value);                      \
-	}                                                                \
+#define KFBK_ATTR_OF(name, fmt, value)                                         \
+	static ssize_t kfbk_##name##_print(struct kfbk_device *dev, char *buf) \
+	{                                                                      \
+		return sysfs_emit(buf, fmt, value);                            \
+	}                                                                      \
 	KFBK_ATTR_RO(name)
 
 /* What the brick has said of itself last. */
@@ -56,10 +54,8 @@ KFBK_ATTR_OF(blocks, "%llu\n", get_capacity(dev->disk) / KFBK_BLOCK_SECTORS);
 KFBK_ATTR_OF(thin, "%d\n", dev->options.thin);
 KFBK_ATTR_OF(shared, "%d\n", dev->options.shared);
 
-static ssize_t kfbk_brick_show(struct device *device,
-			       struct device_attribute *attr, char *buf)
+static ssize_t kfbk_brick_print(struct kfbk_device *dev, char *buf)
 {
-	struct kfbk_device *dev = kfbk_sysfs_dev(device);
 	u32 address = READ_ONCE(dev->core.client.address);
 	char url[KFBK_URL_BYTES];
 
@@ -68,10 +64,8 @@ static ssize_t kfbk_brick_show(struct device *device,
 KFBK_ATTR_RO(brick);
 
 /* All that the disk was attached with. */
-static ssize_t kfbk_addresses_show(struct device *device,
-				   struct device_attribute *attr, char *buf)
+static ssize_t kfbk_addresses_print(struct kfbk_device *dev, char *buf)
 {
-	struct kfbk_device *dev = kfbk_sysfs_dev(device);
 	char url[KFBK_URL_BYTES];
 	ssize_t len = 0;
 	u32 i;
@@ -84,10 +78,8 @@ static ssize_t kfbk_addresses_show(struct device *device,
 KFBK_ATTR_RO(addresses);
 
 /* What keeps others from the data on its way: "wireguard wg0". */
-static ssize_t kfbk_path_show(struct device *device,
-			      struct device_attribute *attr, char *buf)
+static ssize_t kfbk_path_print(struct kfbk_device *dev, char *buf)
 {
-	struct kfbk_device *dev = kfbk_sysfs_dev(device);
 	ssize_t len;
 
 	kfbk_lock(dev);
@@ -98,12 +90,11 @@ static ssize_t kfbk_path_show(struct device *device,
 }
 KFBK_ATTR_RO(path);
 
-static ssize_t kfbk_flush_mode_show(struct device *device,
-				    struct device_attribute *attr, char *buf)
+static ssize_t kfbk_flush_mode_print(struct kfbk_device *dev, char *buf)
 {
 	const char *name = "?";
 
-	switch (READ_ONCE(kfbk_sysfs_dev(device)->core.flush_mode)) {
+	switch (READ_ONCE(dev->core.flush_mode)) {
 	case KFB_FLUSH_NONE:
 		name = "none";
 		break;
@@ -122,10 +113,9 @@ static ssize_t kfbk_flush_mode_show(struct device *device,
 KFBK_ATTR_RO(flush_mode);
 
 /* The brick promises more than its platform keeps. */
-static ssize_t kfbk_unsafe_show(struct device *device,
-				struct device_attribute *attr, char *buf)
+static ssize_t kfbk_unsafe_print(struct kfbk_device *dev, char *buf)
 {
-	struct kfb_info info = kfbk_sysfs_info(kfbk_sysfs_dev(device));
+	struct kfb_info info = kfbk_sysfs_info(dev);
 
 	return sysfs_emit(buf, "%d\n",
 			  info.flags & KFB_INFO_UNSAFE &&
@@ -133,10 +123,8 @@ static ssize_t kfbk_unsafe_show(struct device *device,
 }
 KFBK_ATTR_RO(unsafe);
 
-static ssize_t kfbk_last_error_show(struct device *device,
-				    struct device_attribute *attr, char *buf)
+static ssize_t kfbk_last_error_print(struct kfbk_device *dev, char *buf)
 {
-	struct kfbk_device *dev = kfbk_sysfs_dev(device);
 	ssize_t len;
 
 	kfbk_lock(dev);
@@ -147,8 +135,7 @@ static ssize_t kfbk_last_error_show(struct device *device,
 KFBK_ATTR_RO(last_error);
 
 /* What each queue has done. */
-static ssize_t kfbk_counters_show(struct device *device,
-				  struct device_attribute *attr, char *buf)
+static ssize_t kfbk_counters_print(struct kfbk_device *dev, char *buf)
 {
 	static const char *const names[KFBK_OPS] = {
 		[KFBK_OP_WRITE] = "writes",
@@ -160,7 +147,6 @@ static ssize_t kfbk_counters_show(struct device *device,
 		[KFBK_OP_ERROR] = "errors",
 		[KFBK_OP_CONNECT] = "connects",
 	};
-	struct kfbk_device *dev = kfbk_sysfs_dev(device);
 	ssize_t len = 0;
 	u32 i, j;
 
@@ -177,10 +163,8 @@ static ssize_t kfbk_counters_show(struct device *device,
 KFBK_ATTR_RO(counters);
 
 /* Copies of completed writes: room, what is there, what was done. */
-static ssize_t kfbk_retain_show(struct device *device,
-				struct device_attribute *attr, char *buf)
+static ssize_t kfbk_retain_print(struct kfbk_device *dev, char *buf)
 {
-	struct kfbk_device *dev = kfbk_sysfs_dev(device);
 	const struct kfb_initiator_retain *t = &dev->core.retain;
 	ssize_t len;
 
@@ -198,10 +182,9 @@ static ssize_t kfbk_retain_show(struct device *device,
 KFBK_ATTR_RO(retain);
 
 /* How much the brick allows in a second (0: any number), and how often it was waited for. */
-static ssize_t kfbk_rate_show(struct device *device,
-			      struct device_attribute *attr, char *buf)
+static ssize_t kfbk_rate_print(struct kfbk_device *dev, char *buf)
 {
-	struct kfbk_rate *r = &kfbk_sysfs_dev(device)->rate;
+	struct kfbk_rate *r = &dev->rate;
 	struct kfb_rate rate;
 	u64 n_waits;
 
@@ -215,10 +198,8 @@ static ssize_t kfbk_rate_show(struct device *device,
 KFBK_ATTR_RO(rate);
 
 /* Mappings on demand: how many, what was found, what the brick wanted back. */
-static ssize_t kfbk_map_cache_show(struct device *device,
-				   struct device_attribute *attr, char *buf)
+static ssize_t kfbk_map_cache_print(struct kfbk_device *dev, char *buf)
 {
-	struct kfbk_device *dev = kfbk_sysfs_dev(device);
 	struct kfbk_cache *c = &dev->cache;
 	struct kfb_mapcache book;
 
