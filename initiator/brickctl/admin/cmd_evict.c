@@ -55,7 +55,7 @@ const struct ctl_command ctl_cmd_evict = {
 		"\n"
 		"Example: brickctl evict 1f00a3b5c2d4e6f7",
 	.options = options,
-	.words_max = 1,
+	.words_more = 1,
 	.changes = true,
 	.run = run_evict,
 };

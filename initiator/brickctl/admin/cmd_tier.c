@@ -264,7 +264,7 @@ const struct ctl_command ctl_cmd_tier = {
 		"\n"
 		"Example: brickctl tier demote 0x0+1024",
 	.options = options,
-	.words_max = 2,
+	.words_more = 2,
 	.changes = true,
 	.run = run_tier,
 };

@@ -57,8 +57,8 @@ struct ctl_command {
 	const char *details; /* paragraphs for --help, with an example */
 	const struct ctl_option *options; /* ends with a NULL name */
 	const char *repeatable; /* the option that may be given again, or NULL */
-	int words_min;
-	int words_max;
+	int words; /* that it needs */
+	int words_more; /* that may follow */
 	bool changes; /* a lost answer leaves the outcome unknown */
 	/* Return: an enum ctl_exit. */
 	int (*run)(struct ctl *ctl, const struct ctl_args *args);

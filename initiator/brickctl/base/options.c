@@ -241,12 +241,12 @@ int ctl_parse_command(struct ctl *ctl, int argc, char **argv,
 	if (status != CTL_GO_ON)
 		return status;
 	for (; optind < argc; optind++) {
-		if (args->n_words == command->words_max)
+		if (args->n_words == command->words + command->words_more)
 			return ctl_usage(ctl, "%s: one word too many",
 					 argv[optind]);
 		args->words[args->n_words++] = argv[optind];
 	}
-	if (args->n_words < command->words_min)
+	if (args->n_words < command->words)
 		return ctl_usage(ctl, "needs %s", command->synopsis);
 	return CTL_GO_ON;
 }

@@ -358,8 +358,7 @@ const struct ctl_command ctl_cmd_bench = {
 		"\n"
 		"Example: brickctl bench 1T+32 --size 2M --depth 4 --op write",
 	.options = options,
-	.words_min = 1,
-	.words_max = 1,
+	.words = 1,
 	.changes = true,
 	.run = run_bench,
 };

@@ -90,8 +90,7 @@ const struct ctl_command ctl_cmd_alloc = {
 		"\n"
 		"Example: brickctl alloc 0x0+128     the first 256 MiB\n"
 		"         brickctl alloc 4G+1T       1 TiB from 4 GiB on",
-	.words_min = 1,
-	.words_max = 1,
+	.words = 1,
 	.changes = true,
 	.run = run_alloc,
 };
@@ -105,8 +104,7 @@ const struct ctl_command ctl_cmd_free = {
 		"are refused. The form of VA+N and the rule for long ranges are those of alloc.\n"
 		"\n"
 		"Example: brickctl free 0x0+128",
-	.words_min = 1,
-	.words_max = 1,
+	.words = 1,
 	.changes = true,
 	.run = run_free,
 };

@@ -190,6 +190,6 @@ const struct ctl_command ctl_cmd_list = {
 		"changed between two pages a note says so.\n"
 		"\n"
 		"Example: brickctl list mine",
-	.words_max = 1,
+	.words_more = 1,
 	.run = run_list,
 };

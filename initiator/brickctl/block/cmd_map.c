@@ -252,8 +252,7 @@ const struct ctl_command ctl_cmd_map = {
 		"\n"
 		"Example: brickctl map 0x0+128 --ro --hold 60",
 	.options = options,
-	.words_min = 1,
-	.words_max = 1,
+	.words = 1,
 	.changes = true,
 	.run = run_map,
 };

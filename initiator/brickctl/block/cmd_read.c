@@ -192,7 +192,6 @@ const struct ctl_command ctl_cmd_read = {
 		"\n"
 		"Example: brickctl read 0x0 --length 256M -o copy",
 	.options = options,
-	.words_min = 1,
-	.words_max = 1,
+	.words = 1,
 	.run = run_read,
 };

@@ -251,8 +251,7 @@ const struct ctl_command ctl_cmd_reserve = {
 		"Example: brickctl reserve register 0x0+100G --new-key 0x2a\n"
 		"         brickctl reserve reserve 0x0+100G --key 0x2a --type write-exclusive",
 	.options = options,
-	.words_min = 2,
-	.words_max = 2,
+	.words = 2,
 	.changes = true,
 	.run = run_reserve,
 };

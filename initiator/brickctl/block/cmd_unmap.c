@@ -37,8 +37,7 @@ const struct ctl_command ctl_cmd_unmap = {
 		"may end the mapping. Whoever still uses its keys loses the connection.\n"
 		"\n"
 		"Example: brickctl unmap 7d2c550000000001",
-	.words_min = 1,
-	.words_max = 1,
+	.words = 1,
 	.changes = true,
 	.run = run_unmap,
 };

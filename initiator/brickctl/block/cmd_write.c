@@ -317,8 +317,7 @@ const struct ctl_command ctl_cmd_write = {
 		"\n"
 		"Example: tar -C data -c . | brickctl write 4G",
 	.options = options,
-	.words_min = 1,
-	.words_max = 1,
+	.words = 1,
 	.changes = true,
 	.run = run_write,
 };

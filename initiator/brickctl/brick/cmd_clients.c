@@ -79,6 +79,6 @@ const struct ctl_command ctl_cmd_clients = {
 		"role fencer.\n"
 		"\n"
 		"Example: brickctl --client watch --key-file watch.key clients host-7",
-	.words_max = 1,
+	.words_more = 1,
 	.run = run_clients,
 };

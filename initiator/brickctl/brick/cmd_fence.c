@@ -46,8 +46,7 @@ const struct ctl_command ctl_cmd_fence = {
 		"fencer. A client without a session is fenced as well.\n"
 		"\n"
 		"Example: brickctl --client watch --key-file watch.key fence host-7",
-	.words_min = 1,
-	.words_max = 1,
+	.words = 1,
 	.changes = true,
 	.run = run_fence,
 };
@@ -61,8 +60,7 @@ const struct ctl_command ctl_cmd_admit = {
 		"the brick's settings give the role fencer.\n"
 		"\n"
 		"Example: brickctl --client watch --key-file watch.key admit host-7",
-	.words_min = 1,
-	.words_max = 1,
+	.words = 1,
 	.changes = true,
 	.run = run_admit,
 };

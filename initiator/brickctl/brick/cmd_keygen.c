@@ -169,6 +169,6 @@ const struct ctl_command ctl_cmd_keygen = {
 		"\n"
 		"Example: brickctl keygen alice.key",
 	.options = options,
-	.words_max = 1,
+	.words_more = 1,
 	.run = run_keygen,
 };

@@ -112,7 +112,6 @@ const struct ctl_command ctl_cmd_format = {
 		"\n"
 		"Example: brickctl format /var/lib/kfbrick/store --size 64G",
 	.options = format_options,
-	.words_min = 1,
 	.run_raw = run_raw,
 };
 
@@ -127,7 +126,6 @@ const struct ctl_command ctl_cmd_check = {
 		"\n"
 		"Example: brickctl check /var/lib/kfbrick/store",
 	.options = check_options,
-	.words_min = 1,
 	.run_raw = run_raw,
 };
 
@@ -141,6 +139,5 @@ const struct ctl_command ctl_cmd_grow = {
 		"\n"
 		"Example: brickctl grow /var/lib/kfbrick/store --size 128G",
 	.options = grow_options,
-	.words_min = 1,
 	.run_raw = run_raw,
 };

@@ -529,6 +529,5 @@ const struct ctl_command ctl_cmd_complete = {
 		"empty, is completed. The completions of bash, zsh and fish run this.\n"
 		"\n"
 		"Example: brickctl complete -- detach kf",
-	.words_min = 1,
 	.run_raw = run_complete,
 };

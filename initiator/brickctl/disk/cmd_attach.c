@@ -416,7 +416,7 @@ const struct ctl_command ctl_cmd_attach = {
 		"Example: brickctl attach verbs://10.0.0.1 --base 0x0 --size 10G",
 	.options = options,
 	.repeatable = "address",
-	.words_max = 1,
+	.words_more = 1,
 	.changes = true,
 	.run = run_attach,
 };

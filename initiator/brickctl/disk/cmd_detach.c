@@ -64,8 +64,7 @@ const struct ctl_command ctl_cmd_detach = {
 		"\n"
 		"Example: brickctl detach kfbrick0",
 	.options = options,
-	.words_min = 1,
-	.words_max = 1,
+	.words = 1,
 	.changes = true,
 	.run = run_detach,
 };
@@ -83,8 +82,7 @@ const struct ctl_command ctl_cmd_reattach = {
 		"itself down is to be mounted again.\n"
 		"\n"
 		"Example: brickctl reattach kfbrick0",
-	.words_min = 1,
-	.words_max = 1,
+	.words = 1,
 	.changes = true,
 	.run = run_reattach,
 };
