@@ -321,9 +321,7 @@ int stcp_cq_open(struct fid_domain *domain, struct fi_cq_attr *attr,
 		free(cq);
 		return rc;
 	}
-	cq->fid.fid.fclass = FI_CLASS_CQ;
-	cq->fid.fid.context = context;
-	cq->fid.fid.ops = &cq_fid_ops;
+	stcp_fid_init(&cq->fid.fid, FI_CLASS_CQ, &cq_fid_ops, context);
 	cq->fid.ops = &cq_ops;
 	cq->format = attr->format ? attr->format : FI_CQ_FORMAT_CONTEXT;
 	if (cq->wait.fd < 0) {

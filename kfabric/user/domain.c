@@ -109,9 +109,8 @@ int stcp_domain_open(struct fid_fabric *fabric, struct fi_info *info,
 	domain = calloc(1, sizeof(*domain));
 	if (!domain)
 		return -FI_ENOMEM;
-	domain->fid.fid.fclass = FI_CLASS_DOMAIN;
-	domain->fid.fid.context = context;
-	domain->fid.fid.ops = &domain_fid_ops;
+	stcp_fid_init(&domain->fid.fid, FI_CLASS_DOMAIN, &domain_fid_ops,
+		      context);
 	domain->fid.ops = &domain_ops;
 	domain->fid.mr = &stcp_mr_ops;
 	domain->manual = info->domain_attr &&

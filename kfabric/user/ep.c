@@ -157,9 +157,7 @@ static struct fi_ops_ep ep_ops = {
 static void init_fields(struct stcp_ep *ep, const struct fi_info *info,
 			void *context)
 {
-	ep->fid.fid.fclass = FI_CLASS_EP;
-	ep->fid.fid.context = context;
-	ep->fid.fid.ops = &ep_fid_ops;
+	stcp_fid_init(&ep->fid.fid, FI_CLASS_EP, &ep_fid_ops, context);
 	ep->fid.ops = &ep_ops;
 	ep->fid.cm = &stcp_ep_cm_ops;
 	ep->fid.msg = &stcp_msg_ops;

@@ -332,9 +332,7 @@ int stcp_eq_open(struct fid_fabric *fabric, struct fi_eq_attr *attr,
 		free(eq);
 		return rc;
 	}
-	eq->fid.fid.fclass = FI_CLASS_EQ;
-	eq->fid.fid.context = context;
-	eq->fid.fid.ops = &eq_fid_ops;
+	stcp_fid_init(&eq->fid.fid, FI_CLASS_EQ, &eq_fid_ops, context);
 	eq->fid.ops = &eq_ops;
 	eq->fabric = stcp_container_of(fabric, struct stcp_fabric, fid);
 	atomic_fetch_add(&eq->fabric->refs, 1);

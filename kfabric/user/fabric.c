@@ -89,9 +89,8 @@ int stcp_fabric(struct fi_fabric_attr *attr, struct fid_fabric **out,
 	LIST_INIT(&fabric->requests);
 	LIST_INIT(&fabric->peps);
 	fabric->generation = stcp_generation();
-	fabric->fid.fid.fclass = FI_CLASS_FABRIC;
-	fabric->fid.fid.context = context;
-	fabric->fid.fid.ops = &fabric_fid_ops;
+	stcp_fid_init(&fabric->fid.fid, FI_CLASS_FABRIC, &fabric_fid_ops,
+		      context);
 	fabric->fid.ops = &fabric_ops;
 	fabric->fid.api_version = attr->api_version;
 	*out = &fabric->fid;

@@ -411,6 +411,15 @@ struct stcp_ep {
 		.ops_open = (ops_open_), .tostr = stcp_no_tostr,  \
 		.ops_set = stcp_no_ops_set,                       \
 	}
+/* An object is calloc()'s, and has this base. */
+static inline void stcp_fid_init(struct fid *fid, size_t fclass,
+				 struct fi_ops *ops, void *context)
+{
+	fid->fclass = fclass;
+	fid->context = context;
+	fid->ops = ops;
+}
+
 int stcp_no_bind(struct fid *fid, struct fid *bfid, uint64_t flags);
 int stcp_no_control(struct fid *fid, int command, void *arg);
 int stcp_no_ops_open(struct fid *fid, const char *name, uint64_t flags,

@@ -119,9 +119,7 @@ static int mr_reg(struct fid *fid, const void *buf, size_t len, uint64_t access,
 	mr = calloc(1, sizeof(*mr));
 	if (!mr)
 		return -FI_ENOMEM;
-	mr->fid.fid.fclass = FI_CLASS_MR;
-	mr->fid.fid.context = context;
-	mr->fid.fid.ops = &mr_fid_ops;
+	stcp_fid_init(&mr->fid.fid, FI_CLASS_MR, &mr_fid_ops, context);
 	mr->fid.key = requested_key;
 	mr->domain = stcp_container_of(fid, struct stcp_domain, fid.fid);
 	mr->base = (uint8_t *)(uintptr_t)buf;

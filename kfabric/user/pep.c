@@ -457,9 +457,7 @@ int stcp_pep_open(struct fid_fabric *fabric, struct fi_info *info,
 		return rc;
 	}
 	pep->source.fd = rc;
-	pep->fid.fid.fclass = FI_CLASS_PEP;
-	pep->fid.fid.context = context;
-	pep->fid.fid.ops = &pep_fid_ops;
+	stcp_fid_init(&pep->fid.fid, FI_CLASS_PEP, &pep_fid_ops, context);
 	pep->fid.ops = &stcp_no_ep_ops;
 	pep->fid.cm = &pep_cm_ops;
 	pep->source.ready = pep_ready;

@@ -149,9 +149,7 @@ int stcp_srx_open(struct fid_domain *domain, struct fi_rx_attr *attr,
 
 	if (!srx)
 		return -FI_ENOMEM;
-	srx->fid.fid.fclass = FI_CLASS_SRX_CTX;
-	srx->fid.fid.context = context;
-	srx->fid.fid.ops = &srx_fid_ops;
+	stcp_fid_init(&srx->fid.fid, FI_CLASS_SRX_CTX, &srx_fid_ops, context);
 	srx->fid.ops = &stcp_no_ep_ops;
 	srx->fid.msg = &srx_msg_ops;
 	srx->fid.cm = &stcp_no_cm_ops;
