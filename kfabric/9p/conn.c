@@ -12,12 +12,6 @@
 
 #include "k9p.h"
 
-/* What a connection's request carries, and room for the fabric's padding behind it. */
-union k9p_event {
-	struct fi_eq_cm_entry cm;
-	u8 room[sizeof(struct fi_eq_cm_entry) + FI_CM_DATA_MAX];
-};
-
 static int k9p_conn_get_info(struct k9p_conn *conn)
 {
 	const struct k9p_options *o = &conn->options;
@@ -108,7 +102,7 @@ static void k9p_conn_events(struct work_struct *work)
 {
 	struct k9p_conn *conn = container_of(work, struct k9p_conn, events);
 	struct fi_eq_err_entry failure;
-	union k9p_event e;
+	union fi_eq_cm_event e;
 	int error;
 	ssize_t n;
 	u32 event;
@@ -121,8 +115,8 @@ static void k9p_conn_events(struct work_struct *work)
 			continue;
 		}
 		error = event == FI_CONNECTED
-				? k9p_conn_accepted(conn, e.cm.data,
-						    n - sizeof(e.cm))
+				? k9p_conn_accepted(conn, e.entry.data,
+						    n - sizeof(e.entry))
 				: -ECONNRESET;
 		if (error)
 			k9p_call_end_all(conn, error);

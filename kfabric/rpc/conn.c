@@ -14,12 +14,6 @@
 
 #include "krpc.h"
 
-/* What an event has, and room for private data behind it. */
-union krpc_event {
-	struct fi_eq_cm_entry cm;
-	u8 room[sizeof(struct fi_eq_cm_entry) + FI_CM_DATA_MAX];
-};
-
 /* ---- memory ----------------------------------------------------------- */
 
 /* Calls and receives with the memory that the fabric wants behind them. */
@@ -119,7 +113,7 @@ static void krpc_conn_work(struct work_struct *work)
 	struct krpc_conn *conn = container_of(work, struct krpc_conn, work);
 	struct rpc_xprt *xprt = &conn->xprt->xprt;
 	struct fi_eq_err_entry failure;
-	union krpc_event e;
+	union fi_eq_cm_event e;
 	ssize_t n;
 	u32 event;
 

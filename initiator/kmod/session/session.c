@@ -27,12 +27,6 @@
 #include "../io/requests.h"
 #include "../device/trace.h"
 
-/* Room for a connection event and the private data that comes with it. */
-union cm_event {
-	struct fi_eq_cm_entry entry;
-	u8 bytes[sizeof(struct fi_eq_cm_entry) + FI_CM_DATA_MAX];
-};
-
 static void kfbk_session_random_bytes(void *ctx, void *buf, __u32 len)
 {
 	get_random_bytes(buf, len);
@@ -63,7 +57,7 @@ static noinline_for_stack bool kfbk_session_read_failure(struct kfbk_queue *q)
 /* One event of a queue; false: there is none. */
 static noinline_for_stack bool kfbk_session_read_event(struct kfbk_queue *q)
 {
-	union cm_event cm;
+	union fi_eq_cm_event cm;
 	ssize_t n;
 	u32 event;
 

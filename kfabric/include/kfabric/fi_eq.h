@@ -381,6 +381,16 @@ struct fi_eq_cm_entry {
 };
 
 /**
+ * union fi_eq_cm_event - room for a connection event with its private data
+ * @entry: the event
+ * @room: for it, and for as much private data as any provider has
+ */
+union fi_eq_cm_event {
+	struct fi_eq_cm_entry entry;
+	u8 room[sizeof(struct fi_eq_cm_entry) + FI_CM_DATA_MAX];
+};
+
+/**
  * struct fi_eq_err_entry - a failed connection
  * @fid: endpoint
  * @context: of the endpoint
