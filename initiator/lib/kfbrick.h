@@ -32,7 +32,9 @@
  * write to the same bytes through SHARED mappings, or several programs of one
  * client (without names they all are one) have a block in turn, a write that is
  * posted again may land twice, the second time over what another one has written
- * meanwhile: such clients lock what they write, or use no reconnect_ms.
+ * meanwhile: such clients lock what they write, or use no reconnect_ms. A copy that
+ * retain_bytes have kept goes over it however long the write is over: with them
+ * nothing is mapped both SHARED and for writing.
  *
  * A brick gives a session a lease. Any control call renews it, and so does
  * kfbrick_poll(), which sends a ping when half of it has passed. The library
@@ -120,8 +122,9 @@ int kfbrick_key_read(const char *path, uint8_t key[KFBRICK_KEY_BYTES]);
  *	brick loses its power, or a connection proves nothing, they are written
  *	again before anything else, and nothing is lost. 0: no copies; else at
  *	least KFBRICK_RETAIN_MIN_BYTES, at most 4 GiB, of which no part of 4096
- *	bytes is used. Needs @reconnect_ms. Writes that find no room wait for a
- *	flush, which begins by itself; one of them fails when that does
+ *	bytes is used. Needs @reconnect_ms, and excludes mappings that are both
+ *	SHARED and RW. Writes that find no room wait for a flush, which begins by
+ *	itself; one of them fails when that does
  * @allow_untrusted_tcp: let tcp leave this host by any interface; else only by one
  *	of WireGuard, to which its connections are then bound: nothing that tcp
  *	carries is encrypted
@@ -411,8 +414,11 @@ int kfbrick_free(struct kfbrick *k, uint64_t va, uint64_t n_blocks);
  * (kfbrick_next_event()) that asks for mappings of this connection: when all
  * others have nothing to give, unmapping some and trying again helps.
  *
+ * A connection with retain_bytes maps nothing both RW and SHARED: a copy that is
+ * written again could be older than what another client has written and flushed.
+ *
  * Context: control call; blocks up to the timeout, for each page of handles.
- * Return: 0, -EINVAL, -EACCES, -ENOENT, -EBUSY (conflicting mapping),
+ * Return: 0, -EINVAL (also RW and SHARED with retain_bytes), -EACCES, -ENOENT, -EBUSY (conflicting mapping),
  * -EAGAIN, -ENOSPC, -ENOMEM, -EDQUOT (too many mappings).
  */
 int kfbrick_map(struct kfbrick *k, uint64_t va, uint64_t n_blocks,

@@ -211,6 +211,14 @@ int kfbrick_map(struct kfbrick *k, uint64_t va, uint64_t n_blocks,
 				 "map: flags 0x%x: give one of RO and RW, and "
 				 "one of SHARED and EXCLUSIVE",
 				 flags);
+	/* Not even for one that is flushed at once: a loss can come before. */
+	if (rw && shared && k->retain.n_pages)
+		return kfbl_fail(
+			k, -EINVAL,
+			"map: retain_bytes exclude writing to what others "
+			"write, too: a copy could be older than what another "
+			"client has written: map EXCLUSIVE, or connect "
+			"without retain_bytes");
 	rc = kfbl_wait_live(k);
 	if (rc)
 		return rc;

@@ -235,6 +235,7 @@ static void add_client(struct sim_scene *s, uint32_t i, uint64_t *dice,
 	if (sharing == SIM_SHARES ||
 	    (sharing == SIM_TAKES_TURNS && c.is_nameless))
 		c.reconnect_ms = 0;
+	/* The library refuses copies of what is shared. */
 	c.retains &= sharing == SIM_SHARES_NOTHING;
 	sim_client_init(&s->clients[i], CLIENTS_AT + i, i, &c,
 			sim_below_of(dice, UINT64_MAX));

@@ -407,6 +407,11 @@ CLIENT_MUTANTS = {
     "write-waits-for-a-flush-that-fails": Mutant(
         "replay", "retain.c",
         "op->waits_for_room ? k->core.retain.error : 0;", "0;", KEPT, folder=LIB),
+    "what-others-write-has-copies": Mutant(
+        "replay", "map.c", "if (rw && shared && k->retain.n_pages)", "if (0)", KEPT, folder=LIB),
+    "what-others-write-is-not-read": Mutant(
+        "replay", "map.c", "if (rw && shared && k->retain.n_pages)",
+        "if (shared && k->retain.n_pages)", KEPT, folder=LIB),
     "search-goes-to-sleep": Mutant(
         "replay", "progress.c", "\tled_on |= k->has_changed;\n", "", KEPT, folder=LIB),
     "copies-go-without-a-lease": Mutant(

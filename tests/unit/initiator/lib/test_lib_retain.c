@@ -373,6 +373,32 @@ static void room_that_helps_nobody_is_refused(void **state)
 	assert_int_equal(lib_connect(&config), -EINVAL);
 }
 
+/* A copy could be written over what another client has written and flushed since. */
+static void what_others_write_has_no_copies(void **state)
+{
+	struct kfbrick_mapping *shared = NULL;
+
+	(void)state;
+	assert_int_equal(kfbrick_unmap(k, mapping), 0);
+	assert_int_equal(kfbrick_map(k, FAKE_VA, 1,
+				     KFBRICK_MAP_RW | KFBRICK_MAP_SHARED,
+				     &shared),
+			 -EINVAL);
+	lib_says("retain_bytes");
+	assert_null(shared);
+	assert_int_equal(kfbrick_map(k, FAKE_VA, 1,
+				     KFBRICK_MAP_RO | KFBRICK_MAP_SHARED,
+				     &shared),
+			 0);
+	/* Without copies that is for the clients to see to. */
+	connect_with(0);
+	assert_int_equal(kfbrick_unmap(k, mapping), 0);
+	assert_int_equal(kfbrick_map(k, FAKE_VA, 1,
+				     KFBRICK_MAP_RW | KFBRICK_MAP_SHARED,
+				     &shared),
+			 0);
+}
+
 /* Not more of it, either, where that is no whole page. */
 static void what_copies_have_is_registered(void **state)
 {
@@ -445,6 +471,7 @@ int main(void)
 		CASE(after_an_accepted_loss_writes_wait_for_room),
 		CASE(without_copies_the_loss_is_told),
 		CASE(room_that_helps_nobody_is_refused),
+		CASE(what_others_write_has_no_copies),
 		CASE(what_copies_have_is_registered),
 		cmocka_unit_test(verbs_tells_the_network_from_the_operation),
 	};
