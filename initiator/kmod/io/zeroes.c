@@ -2,14 +2,20 @@
 /*
  * kfbrick: zeroes that are written from: one buffer, over and over.
  */
+#include <linux/bug.h>
 #include <linux/log2.h>
 #include <linux/mm.h>
+#include <linux/sizes.h>
 
 #include "requests.h"
 
-#define ZERO_ORDER 6
-#define ZERO_BYTES (PAGE_SIZE << ZERO_ORDER)
+/* Of pages of whatever size: KFB_BLOCK_BYTES are a number of them. */
+#define ZERO_BYTES SZ_256K
+#define ZERO_ORDER get_order(ZERO_BYTES)
 #define ZERO_BVECS (KFB_BLOCK_BYTES / ZERO_BYTES)
+
+static_assert(ZERO_BVECS >= 1 && KFB_BLOCK_BYTES % ZERO_BYTES == 0);
+static_assert(ZERO_BYTES % PAGE_SIZE == 0);
 
 static struct page *kfbk_zero_page;
 static struct bio_vec kfbk_zero_bvecs[ZERO_BVECS];
@@ -41,6 +47,10 @@ struct fi_buf kfbk_zero_buf(const struct kfbk_device *dev, u32 *len)
 			 rounddown_pow_of_two(dev->max_segment_bytes));
 
 	*len = min_t(u32, *len, dev->max_segments * part);
+	/* Nor more than a message of any of the brick's addresses. */
+	*len = min_t(size_t, *len,
+		     round_down(dev->max_op_bytes,
+				(size_t)KFBK_PHYSICAL_BYTES));
 	return fi_buf_bvec(kfbk_zero_bvecs, DIV_ROUND_UP(*len, ZERO_BYTES), 0,
 			   *len);
 }

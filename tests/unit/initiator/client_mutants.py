@@ -22,6 +22,7 @@ SILENCE = UNIT + "core-silence"
 WINDOW = UNIT + "core-window"
 RATE = "tests/unit/proto/test-proto-rate"
 CLAIMS = UNIT + "kmod-claims"
+CLEARS = UNIT + "kmod-clears-12"
 OPTIONS = UNIT + "kmod-options"
 DISK = UNIT + "core-disk"
 KMOD = "initiator/kmod"
@@ -37,6 +38,14 @@ CLIENT_MUTANTS = {
         "\t(void)n_blocks;\n\tmutex_unlock", CLAIMS, folder=KMOD),
     "what-a-disk-has-kept-is-others": Mutant(
         "claims", "disk/claims.c", "max(dev->n_claimed, n_blocks)", "n_blocks", CLAIMS, folder=KMOD),
+    # Discards and write-zeroes.
+    "zeroes-are-longer-than-a-message": Mutant(
+        "clears", "io/zeroes.c", "\t*len = min_t(size_t, *len,\n", "\t(void)min_t(size_t, *len,\n",
+        CLEARS, folder=KMOD),
+    "zeroes-end-in-the-middle-of-a-sector": Mutant(
+        "clears", "io/zeroes.c",
+        "round_down(dev->max_op_bytes,\n\t\t\t\t(size_t)KFBK_PHYSICAL_BYTES)", "dev->max_op_bytes",
+        CLEARS, folder=KMOD),
     # What a disk may do whose blocks other hosts write.
     "a-session-that-was-never-live-is": Mutant(
         "queues", "session/kfb_client.c",

@@ -30,6 +30,7 @@ enum sim_rq_state {
  * @queuelist: in a list of the block layer's
  * @deadline_ns: when its time is over
  * @is_taken: it has a tag
+ * @end_io: of a clone, whose bios are another driver's to end: told of its end
  */
 struct request {
 	struct request_queue *q;
@@ -45,6 +46,7 @@ struct request {
 	enum sim_rq_state state;
 	u64 deadline_ns;
 	bool is_taken;
+	void (*end_io)(struct request *rq, blk_status_t status);
 } __attribute__((aligned(64)));
 
 struct req_iterator {

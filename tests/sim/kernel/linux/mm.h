@@ -11,9 +11,11 @@
 #include <linux/types.h>
 #include <linux/vmalloc.h>
 
+#ifndef PAGE_SHIFT
 #define PAGE_SHIFT 12
-#define PAGE_SIZE  (1UL << PAGE_SHIFT)
-#define PAGE_MASK  (~(PAGE_SIZE - 1))
+#endif
+#define PAGE_SIZE (1UL << PAGE_SHIFT)
+#define PAGE_MASK (~(PAGE_SIZE - 1))
 
 struct page {
 	u8 bytes[1 << PAGE_SHIFT];
@@ -23,6 +25,10 @@ struct page {
 #define PAGE_ALIGNED(x)	   (((unsigned long)(x) & (PAGE_SIZE - 1)) == 0)
 #define offset_in_page(at) ((unsigned long)(at) & ~PAGE_MASK)
 #define nth_page(page, n)  ((page) + (n))
+
+/* Of a constant that is a power of two, a constant. */
+#define get_order(bytes) \
+	((bytes) <= PAGE_SIZE ? 0 : __builtin_ctzl(bytes) - PAGE_SHIFT)
 
 static inline struct page *virt_to_page(const void *at)
 {
