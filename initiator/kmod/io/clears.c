@@ -10,6 +10,9 @@
  *
  * Pieces begin and end where a bio's whole blocks do: only those are freed.
  *
+ * A clone of another driver's request (dm's) has bios whose end is told to that
+ * request, which is over with the clone: it keeps them, and its tag.
+ *
  * Context: kfbk_clear_put_off() in queue_rq(); the rest is the clear work.
  * Locking: the list under dev->lock. Lifetime: a bio that waits does not keep the
  * queue: the disk's end flushes the work, which ends them.
@@ -38,6 +41,8 @@ static u32 kfbk_clear_piece(const struct kfbk_device *dev, blk_opf_t opf,
 
 bool kfbk_clear_put_off(struct kfbk_device *dev, struct request *rq)
 {
+	if (rq->end_io)
+		return false;
 	/* A small one has two steps at most. */
 	if (blk_rq_bytes(rq) <= KFB_BLOCK_BYTES ||
 	    kfbk_clear_piece(dev, rq->cmd_flags, blk_rq_pos(rq),

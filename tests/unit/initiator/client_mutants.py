@@ -39,6 +39,8 @@ CLIENT_MUTANTS = {
     "what-a-disk-has-kept-is-others": Mutant(
         "claims", "disk/claims.c", "max(dev->n_claimed, n_blocks)", "n_blocks", CLAIMS, folder=KMOD),
     # Discards and write-zeroes.
+    "clones-give-their-bios-away": Mutant(
+        "clears", "io/clears.c", "\tif (rq->end_io)\n\t\treturn false;\n", "", CLEARS, folder=KMOD),
     "zeroes-are-longer-than-a-message": Mutant(
         "clears", "io/zeroes.c", "\t*len = min_t(size_t, *len,\n", "\t(void)min_t(size_t, *len,\n",
         CLEARS, folder=KMOD),

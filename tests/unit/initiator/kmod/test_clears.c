@@ -149,6 +149,24 @@ static void what_takes_long_gives_its_tag_back(void **state)
 	assert_int_equal(n_ended, 1);
 }
 
+static void clone_ended(struct request *of, blk_status_t status)
+{
+	(void)of;
+	(void)status;
+	fail();
+}
+
+/* Its end is that of another driver's request, which has the bios. */
+static void a_clone_keeps_its_bios(void **state)
+{
+	(void)state;
+	rq.end_io = clone_ended;
+	assert_false(is_put_off(REQ_OP_WRITE_ZEROES, SZ_1G));
+	assert_false(is_put_off(REQ_OP_DISCARD, SZ_1G));
+	assert_int_equal(n_stolen, 0);
+	assert_int_equal(n_ended, 0);
+}
+
 /* ---- zeroes -------------------------------------------------------------------- */
 
 /* What one operation of at most @len bytes writes. */
@@ -196,6 +214,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		CASE(what_takes_long_gives_its_tag_back),
+		CASE(a_clone_keeps_its_bios),
 		CASE(a_block_of_zeroes_is_one_operation),
 		CASE(zeroes_are_no_longer_than_a_message),
 	};
