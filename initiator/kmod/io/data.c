@@ -556,38 +556,41 @@ static blk_status_t kfbk_queue_rq(struct blk_mq_hw_ctx *hctx,
 	return status;
 }
 
-/* Have bytes moved since this request's time was last over? A slow link is no
- * dead one.
+/*
+ * Have bytes moved since this request's time was last over? A slow link is no dead
+ * one. Context: inside RCU, @ep is the queue's.
  */
-static bool kfbk_data_has_moved(struct kfbk_queue *q, struct kfbk_rq *krq)
+static bool kfbk_data_has_moved(struct kfbk_queue *q, struct fid_ep *ep,
+				struct kfbk_rq *krq)
 {
 	u64 before = krq->moved;
-	struct fid_ep *ep;
-	u64 moved = 0;
 
-	rcu_read_lock();
-	ep = READ_ONCE(q->ep);
-	if (ep) {
-		spin_lock_bh(&q->lock);
-		moved = q->core.heard_ms;
-		spin_unlock_bh(&q->lock);
-		moved += kfbk_moved_bytes(ep);
-	}
-	rcu_read_unlock();
-	krq->moved = moved;
-	return moved != before;
+	spin_lock_bh(&q->lock);
+	krq->moved = q->core.heard_ms;
+	spin_unlock_bh(&q->lock);
+	krq->moved += kfbk_moved_bytes(ep);
+	return krq->moved != before;
 }
 
 /*
  * The operation may still be under way in the NIC: its memory is not ours, so
  * the request cannot end here. The connection does, and with it the operation.
+ *
+ * Whoever closes that connection waits for RCU before there is another one, which
+ * is not to blame.
  */
 static enum blk_eh_timer_return kfbk_rq_timed_out(struct request *rq)
 {
 	struct kfbk_rq *krq = kfbk_rq_of(rq);
+	struct fid_ep *ep;
 
-	if (READ_ONCE(krq->posted) && !kfbk_data_has_moved(krq->queue, krq))
-		kfbk_queue_failed(krq->queue, -ETIMEDOUT);
+	rcu_read_lock();
+	if (READ_ONCE(krq->posted)) {
+		ep = READ_ONCE(krq->queue->ep);
+		if (ep && !kfbk_data_has_moved(krq->queue, ep, krq))
+			kfbk_queue_failed(krq->queue, -ETIMEDOUT);
+	}
+	rcu_read_unlock();
 	return BLK_EH_RESET_TIMER;
 }
 

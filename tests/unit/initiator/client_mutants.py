@@ -22,6 +22,7 @@ SILENCE = UNIT + "core-silence"
 WINDOW = UNIT + "core-window"
 RATE = "tests/unit/proto/test-proto-rate"
 CLAIMS = UNIT + "kmod-claims"
+POSTS = UNIT + "kmod-posts"
 CLEARS = UNIT + "kmod-clears-12"
 OPTIONS = UNIT + "kmod-options"
 DISK = UNIT + "core-disk"
@@ -48,6 +49,14 @@ CLIENT_MUTANTS = {
         "clears", "io/zeroes.c",
         "round_down(dev->max_op_bytes,\n\t\t\t\t(size_t)KFBK_PHYSICAL_BYTES)", "dev->max_op_bytes",
         CLEARS, folder=KMOD),
+    # Time-outs of the kernel's disk.
+    "the-next-connection-is-to-blame": Mutant(
+        "posts", "io/data.c",
+        "\tif (READ_ONCE(krq->posted)) {\n", "\tif (READ_ONCE(krq->posted)) {\n\t\trcu_read_unlock();\n\t\trcu_read_lock();\n",
+        POSTS, folder=KMOD),
+    "what-is-closed-is-ended": Mutant(
+        "posts", "io/data.c", "if (ep && !kfbk_data_has_moved(", "if (!ep || !kfbk_data_has_moved(",
+        POSTS, folder=KMOD),
     # What a disk may do whose blocks other hosts write.
     "a-session-that-was-never-live-is": Mutant(
         "queues", "session/kfb_client.c",
