@@ -217,7 +217,7 @@ enum kfbk_op {
  * @broken: bit 0: something has failed; the session work is to end it
  * @error: why, the first time, negative
  * @lock: the queue's, as the core has it
- * @is_full: a request waits for the window
+ * @is_full: a request, or a copy, waits for the window
  * @readback_ctx: of readbacks, by place: they end with their endpoint, before the
  *	place is another op's
  * @fua: requests whose write is posted and whose readback is not
@@ -245,6 +245,12 @@ struct kfbk_queue {
 	atomic_long_t n_ops[KFBK_OPS];
 };
 
+/* A copy that is written again: how many of its bytes, and since when. */
+struct kfbk_copy_op {
+	u32 len;
+	struct kfb_window_mark mark;
+};
+
 /**
  * struct kfbk_retain - memory for copies of writes; see retain.c
  * @mb: room for their bytes; 0: there are none
@@ -253,6 +259,7 @@ struct kfbk_queue {
  * @newest: of the core's book
  * @bytes: of the copies
  * @ctx: of operations that write them again
+ * @ops: what these are; under dev->lock
  */
 struct kfbk_retain {
 	u32 mb;
@@ -261,6 +268,7 @@ struct kfbk_retain {
 	u64 *newest;
 	u8 *bytes;
 	u8 *ctx;
+	struct kfbk_copy_op ops[KFB_INITIATOR_REPLAYS];
 };
 
 /* A disk is to grow; see blocks/resize.c. */

@@ -130,8 +130,12 @@ void kfbk_data_done(struct kfbk_queue *q, struct kfbk_ctx *ctx,
 	was_full = q->is_full;
 	q->is_full = false;
 	spin_unlock(&q->lock);
-	if (unlikely(was_full))
+	if (unlikely(was_full)) {
 		blk_mq_run_hw_queues(rq->q, true);
+		/* A copy waits for the same room, and queue_rq() for the copy. */
+		if (READ_ONCE(dev->is_quiesced))
+			kfbk_kick(dev);
+	}
 	/* A flush that begins now knows of the write. */
 	if (krq->copy != KFB_RETAIN_NONE)
 		kfbk_retain_over(dev, krq, true);

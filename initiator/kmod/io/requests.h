@@ -68,6 +68,8 @@ void kfbk_retain_may_fit(struct kfb_initiator *i);
 int kfbk_retain_write_copy(struct kfb_initiator_queue *core, u32 slot,
 			   const struct kfb_retain_piece *piece, u32 page,
 			   const struct kfb_initiator_place *to);
+/* One of them is over, and went well; kfb_initiator_replayed() follows. */
+void kfbk_retain_written(struct kfbk_queue *q, u32 slot);
 /*
  * Nobody knows what has become of the operation of @krq: what it was to write may
  * lie there in part, and its copy stands for nothing. Context: any.

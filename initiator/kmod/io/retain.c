@@ -169,6 +169,44 @@ void kfbk_retain_drop(struct kfbk_device *dev, u64 first, u64 n)
 
 /* ---- once more -------------------------------------------------------- */
 
+/*
+ * As much of a copy as goes now: PINGs are behind what is in flight. 0: none, before
+ * something is over, which may be a request.
+ */
+static u32 kfbk_retain_room(struct kfbk_queue *q, u32 len)
+{
+	const struct kfbk_device *dev = q->dev;
+
+	len = min_t(size_t, len,
+		    round_down(dev->max_op_bytes, (size_t)KFBK_PHYSICAL_BYTES));
+	spin_lock_bh(&q->lock);
+	len = kfb_window_piece(&q->core.window, len);
+	q->is_full |= !len;
+	spin_unlock_bh(&q->lock);
+	return len;
+}
+
+static void kfbk_retain_posted(struct kfbk_queue *q, u32 slot, u32 len)
+{
+	struct kfbk_copy_op *op = &q->dev->retain.ops[slot];
+
+	op->len = len;
+	spin_lock_bh(&q->lock);
+	kfb_window_posted(&q->core.window, len, kfbk_now_ms(), &op->mark);
+	spin_unlock_bh(&q->lock);
+	atomic_long_inc(&q->n_ops[KFBK_OP_WRITE]);
+}
+
+void kfbk_retain_written(struct kfbk_queue *q, u32 slot)
+{
+	const struct kfbk_copy_op *op = &q->dev->retain.ops[slot];
+
+	lockdep_assert_held(&q->dev->lock);
+	spin_lock_bh(&q->lock);
+	kfb_initiator_moved(&q->core, op->len, &op->mark, kfbk_now_ms());
+	spin_unlock_bh(&q->lock);
+}
+
 int kfbk_retain_write_copy(struct kfb_initiator_queue *core, u32 slot,
 			   const struct kfb_retain_piece *piece, u32 page,
 			   const struct kfb_initiator_place *to)
@@ -181,10 +219,12 @@ int kfbk_retain_write_copy(struct kfb_initiator_queue *core, u32 slot,
 				  .rma_iov_count = 1,
 				  .addr = FI_ADDR_UNSPEC,
 				  .context = &ctx->fi };
-	u32 len = piece->len;
+	u32 len = kfbk_retain_room(q, piece->len);
 	ssize_t ret;
 	u8 *bytes;
 
+	if (!len)
+		return -EAGAIN;
 	/* As many of the bytes go as one operation takes. */
 	if (piece->is_zero) {
 		msg.buf = kfbk_zero_buf(dev, &len);
@@ -203,7 +243,7 @@ int kfbk_retain_write_copy(struct kfb_initiator_queue *core, u32 slot,
 	ret = q->ep ? fi_writemsg(q->ep, &msg, FI_COMPLETION) : -ENOTCONN;
 	trace_kfbrick_replay(q, piece->va, len, ret);
 	if (!ret) {
-		atomic_long_inc(&q->n_ops[KFBK_OP_WRITE]);
+		kfbk_retain_posted(q, slot, len);
 		return len;
 	}
 	kfbk_rate_give(dev, len);

@@ -61,6 +61,8 @@ static void kfbk_core_completed(struct kfbk_queue *q,
 	bool is_news;
 
 	if (ctx->kind == KFBK_CTX_REPLAY) {
+		if (!entry->err)
+			kfbk_retain_written(q, ctx->index);
 		kfb_initiator_replayed(&q->core, ctx->index, -entry->err);
 	} else if (entry->err) {
 		return;

@@ -49,6 +49,23 @@ CLIENT_MUTANTS = {
         "clears", "io/zeroes.c",
         "round_down(dev->max_op_bytes,\n\t\t\t\t(size_t)KFBK_PHYSICAL_BYTES)", "dev->max_op_bytes",
         CLEARS, folder=KMOD),
+    # Copies of the kernel's disk that are written again.
+    "copies-know-no-window": Mutant(
+        "replay", "io/retain.c", "len = kfb_window_piece(&q->core.window, len);", ";",
+        POSTS, folder=KMOD),
+    "copies-are-not-in-flight": Mutant(
+        "replay", "io/retain.c", "\tkfb_window_posted(&q->core.window, len, kfbk_now_ms(), &op->mark);\n",
+        "", POSTS, folder=KMOD),
+    "copies-are-in-flight-for-ever": Mutant(
+        "replay", "io/retain.c",
+        "\tkfb_initiator_moved(&q->core, op->len, &op->mark, kfbk_now_ms());\n", "", POSTS, folder=KMOD),
+    "copies-are-longer-than-a-message": Mutant(
+        "replay", "io/retain.c", "\tlen = min_t(size_t, len,\n", "\t(void)min_t(size_t, len,\n", POSTS,
+        folder=KMOD),
+    "copy-waits-for-a-request-for-ever": Mutant(
+        "replay", "io/data.c", "if (READ_ONCE(dev->is_quiesced))", "if (0)", POSTS, folder=KMOD),
+    "copy-does-not-say-that-it-waits": Mutant(
+        "replay", "io/retain.c", "\tq->is_full |= !len;\n", "", POSTS, folder=KMOD),
     # Time-outs of the kernel's disk.
     "the-next-connection-is-to-blame": Mutant(
         "posts", "io/data.c",

@@ -362,7 +362,124 @@ static void what_is_closed_already_is_not_ended(void **state)
 	assert_false(test_bit(0, &queue.broken));
 }
 
-#define CASE(name) cmocka_unit_test_setup(name, begin)
+/* ---- copies -------------------------------------------------------------------- */
+
+#define SLOTS KFB_INITIATOR_REPLAYS
+
+static uint64_t posted_bytes;
+static uint8_t bytes[KFB_BLOCK_BYTES];
+
+static ssize_t note_write(struct fid_ep *ep, const struct fi_msg_rma *msg,
+			  u64 flags)
+{
+	(void)flags;
+	assert_ptr_equal(ep, queue.ep);
+	assert_int_equal(msg->buf.len, msg->rma_iov->len);
+	posted_bytes += msg->buf.len;
+	return 0;
+}
+
+static const struct fi_ops_rma rma_ops = {
+	.size = sizeof(rma_ops),
+	.writemsg = note_write,
+};
+
+static int begin_copies(void **state)
+{
+	static uint8_t contexts[SLOTS * 256];
+
+	begin(state);
+	dev.ctx_bytes = 256;
+	dev.retain.ctx = contexts;
+	dev.retain.bytes = bytes;
+	dev.is_quiesced = true;
+	ends[0].rma = &rma_ops;
+	posted_bytes = 0;
+	return 0;
+}
+
+static int write_copy(u32 slot, bool is_zero)
+{
+	const struct kfb_retain_piece piece = { .va = KFB_BLOCK_BYTES,
+						.len = KFB_BLOCK_BYTES,
+						.is_zero = is_zero };
+	const struct kfb_initiator_place to = { 0 };
+	int rc;
+
+	kfbk_lock(&dev);
+	rc = kfbk_retain_write_copy(&queue.core, slot, &piece, 0, &to);
+	kfbk_unlock(&dev);
+	return rc;
+}
+
+static void over(u32 slot)
+{
+	now_ns += 1000000;
+	kfbk_lock(&dev);
+	kfbk_retain_written(&queue, slot);
+	kfbk_unlock(&dev);
+}
+
+/* Else they are all that a PING is behind: 64 MiB. */
+static void copies_keep_to_the_window(void **state)
+{
+	u32 slot = 0;
+
+	(void)state;
+	while (slot < SLOTS && write_copy(slot, slot & 1) > 0)
+		slot++;
+	assert_in_range(slot, 1, SLOTS - 1);
+	assert_int_equal(write_copy(slot, false), -EAGAIN);
+	assert_in_range(posted_bytes, 1, KFB_WINDOW_FIRST_BYTES);
+	assert_int_equal(queue.core.window.in_flight_bytes, posted_bytes);
+	/* What is over makes room, and a link that is fast gets more. */
+	over(0);
+	assert_in_range(write_copy(0, false), 1, KFB_BLOCK_BYTES);
+	assert_true(queue.core.window.limit_bytes > KFB_WINDOW_FIRST_BYTES);
+	assert_int_equal(queue.core.heard_ms, kfbk_now_ms());
+}
+
+static void one_that_is_refused_is_not_in_flight(void **state)
+{
+	(void)state;
+	ends[0].rma = NULL;
+	assert_true(write_copy(0, false) < 0);
+	queue.ep = NULL;
+	assert_int_equal(write_copy(0, false), -ENOTCONN);
+	assert_int_equal(queue.core.window.in_flight_bytes, 0);
+}
+
+/* Nothing else goes on with it: no other copy is under way. */
+static void a_copy_goes_on_when_a_request_is_over(void **state)
+{
+	const struct fi_cq_err_entry entry = { 0 };
+	struct kfbk_ctx ctx = { .kind = KFBK_CTX_DATA, .rq = &one.krq };
+
+	(void)state;
+	one.krq.posted = true;
+	one.krq.len = KFB_BLOCK_BYTES;
+	kfb_window_posted(&queue.core.window, one.krq.len, 0, &one.krq.mark);
+	assert_int_equal(write_copy(0, false), -EAGAIN);
+	assert_int_equal(n_kicks, 0);
+	kfbk_data_done(&queue, &ctx, &entry);
+	assert_int_equal(n_kicks, 1);
+	assert_in_range(write_copy(0, false), 1, KFB_BLOCK_BYTES);
+}
+
+/* Of whichever of the brick's addresses they were made for. */
+static void copies_are_no_longer_than_a_message(void **state)
+{
+	(void)state;
+	queue.core.window.limit_bytes = KFB_WINDOW_MAX_BYTES;
+	dev.max_op_bytes = (1U << 14) + 7;
+	assert_int_equal(write_copy(0, false), 1 << 14);
+	assert_int_equal(write_copy(1, true), 1 << 14);
+	dev.max_op_bytes = SIZE_MAX;
+	assert_int_equal(write_copy(2, true), KFB_BLOCK_BYTES);
+}
+
+#define COPIES(name) cmocka_unit_test_setup(name, begin_copies)
+#define CASE(name)   cmocka_unit_test_setup(name, begin)
 
 int main(void)
 {
@@ -371,6 +488,10 @@ int main(void)
 		CASE(what_is_not_posted_has_time),
 		CASE(the_next_connection_is_not_to_blame),
 		CASE(what_is_closed_already_is_not_ended),
+		COPIES(copies_keep_to_the_window),
+		COPIES(one_that_is_refused_is_not_in_flight),
+		COPIES(a_copy_goes_on_when_a_request_is_over),
+		COPIES(copies_are_no_longer_than_a_message),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
