@@ -561,6 +561,16 @@ static blk_status_t kfbk_queue_rq(struct blk_mq_hw_ctx *hctx,
 }
 
 /*
+ * A request that was put off does not come again, as a clone of the device mapper's:
+ * it is made anew.
+ */
+static void kfbk_rq_cleanup(struct request *rq)
+{
+	if (rq->rq_flags & RQF_DONTPREP)
+		kfbk_cache_put(rq->q->queuedata, kfbk_rq_of(rq));
+}
+
+/*
  * Have bytes moved since this request's time was last over? A slow link is no dead
  * one. Context: inside RCU, @ep is the queue's.
  */
@@ -604,4 +614,5 @@ const struct blk_mq_ops kfbk_mq_ops = {
 	.complete = kfbk_rq_complete,
 	.init_request = kfbk_rq_init,
 	.timeout = kfbk_rq_timed_out,
+	.cleanup_rq = kfbk_rq_cleanup,
 };

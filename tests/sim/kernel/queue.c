@@ -29,21 +29,31 @@ static void put_back(struct blk_mq_hw_ctx *hctx, struct list_head *list)
 	mod_delayed_work(system_unbound_wq, &hctx->again, 1);
 }
 
+/* Whoever has made a clone makes another one, when it had no room as it came. */
+static void make_anew(struct request *rq)
+{
+	rq->q->set->ops->cleanup_rq(rq);
+	rq->rq_flags = 0;
+}
+
 /* False: the driver has no room. */
 static bool dispatch(struct blk_mq_hw_ctx *hctx, struct list_head *list)
 {
 	const struct blk_mq_ops *ops = hctx->queue->set->ops;
 	struct blk_mq_queue_data bd;
-	bool is_open = false;
+	bool is_open = false, is_new;
 	blk_status_t status = BLK_STS_OK;
 
 	while (!list_empty(list) && status != BLK_STS_RESOURCE) {
 		bd.rq = list_first_entry(list, struct request, queuelist);
 		list_del_init(&bd.rq->queuelist);
 		bd.last = list_empty(list);
+		is_new = !(bd.rq->rq_flags & RQF_DONTPREP);
 		status = ops->queue_rq(hctx, &bd);
 		if (status == BLK_STS_RESOURCE) {
 			bd.rq->state = SIM_RQ_IDLE;
+			if (bd.rq->end_io && is_new)
+				make_anew(bd.rq);
 			list_add(&bd.rq->queuelist, list);
 		} else if (status) {
 			blk_mq_end_request(bd.rq, status);
@@ -178,6 +188,8 @@ int blk_rq_map_sg(struct request_queue *q, struct request *rq,
 
 void blk_steal_bios(struct bio_list *list, struct request *rq)
 {
+	if (rq->end_io)
+		km_broken("a request loses its bios that are not its own");
 	if (rq->bio) {
 		if (list->tail)
 			list->tail->bi_next = rq->bio;

@@ -8,6 +8,8 @@
 
 #define TIME_NS	       (30 * UINT64_C(1000000000))
 #define EXPIRE_JIFFIES (5UL * HZ)
+/* Disks below a request-based target of the device mapper. */
+#define CLONES_PERMILLE 150
 
 struct request *blk_request_at(const struct blk_mq_tag_set *set, u32 i)
 {
@@ -41,6 +43,11 @@ void blk_mq_free_tag_set(struct blk_mq_tag_set *set)
 	set->requests = NULL;
 }
 
+/* The bios of the request above it have ended one by one. */
+static void clone_ended(struct request *rq, blk_status_t status)
+{
+}
+
 void blk_init_request(struct request *rq, blk_opf_t flags)
 {
 	struct request_queue *q = rq->q;
@@ -54,6 +61,7 @@ void blk_init_request(struct request *rq, blk_opf_t flags)
 	rq->len = 0;
 	rq->state = SIM_RQ_IDLE;
 	rq->is_taken = true;
+	rq->end_io = q->has_clones ? clone_ended : NULL;
 }
 
 struct request *blk_take_request(struct request_queue *q)
@@ -195,6 +203,7 @@ struct request_queue *km_queue_new(struct blk_mq_tag_set *set,
 	}
 	q->set = set;
 	q->limits = *limits;
+	q->has_clones = km_chance(CLONES_PERMILLE);
 	INIT_LIST_HEAD(&q->requeued);
 	INIT_LIST_HEAD(&q->flushes);
 	INIT_LIST_HEAD(&q->flushing);

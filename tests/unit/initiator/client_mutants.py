@@ -66,6 +66,11 @@ CLIENT_MUTANTS = {
         "replay", "io/data.c", "if (READ_ONCE(dev->is_quiesced))", "if (0)", POSTS, folder=KMOD),
     "copy-does-not-say-that-it-waits": Mutant(
         "replay", "io/retain.c", "\tq->is_full |= !len;\n", "", POSTS, folder=KMOD),
+    # Requests that are made anew.
+    "block-of-a-request-that-is-gone-stays-pinned": Mutant(
+        "posts", "io/data.c", "\tif (rq->rq_flags & RQF_DONTPREP)\n", "\tif (0)\n", POSTS, folder=KMOD),
+    "block-of-another-request-is-let-go": Mutant(
+        "posts", "io/data.c", "\tif (rq->rq_flags & RQF_DONTPREP)\n", "", POSTS, folder=KMOD),
     # Time-outs of the kernel's disk.
     "the-next-connection-is-to-blame": Mutant(
         "posts", "io/data.c",

@@ -96,6 +96,7 @@ struct blk_mq_ops {
 	int (*init_request)(struct blk_mq_tag_set *set, struct request *rq,
 			    unsigned int hctx, unsigned int node);
 	enum blk_eh_timer_return (*timeout)(struct request *rq);
+	void (*cleanup_rq)(struct request *rq);
 };
 
 #define BLK_MQ_F_SHOULD_MERGE	     (1U << 0)

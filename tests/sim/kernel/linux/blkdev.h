@@ -31,6 +31,7 @@ struct queue_limits {
  * @is_dying: no more bios come in
  * @is_drained: nor is it asked to go on: its works might outlive it
  * @n_quiesced: queue_rq() is not called
+ * @has_clones: its requests are made for those of another driver
  * @runners: of a driver that may sleep: those who call it
  * @wait: those who wait for a tag, or for the end of all; who wakes them by the
  *	last one does not touch the queue any more
@@ -50,6 +51,7 @@ struct request_queue {
 	bool is_dying;
 	bool is_drained;
 	u32 n_quiesced;
+	bool has_clones;
 	struct srcu_struct runners;
 	wait_queue_head_t wait;
 	spinlock_t lock;

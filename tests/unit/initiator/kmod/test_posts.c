@@ -362,6 +362,23 @@ static void what_is_closed_already_is_not_ended(void **state)
 	assert_false(test_bit(0, &queue.broken));
 }
 
+/* ---- requests that are put off --------------------------------------------------- */
+
+/* As the device mapper's: a clone that finds no room is freed, and made anew. */
+static void what_does_not_come_again_leaves_its_block(void **state)
+{
+	(void)state;
+	one.krq.block = 3;
+	/* Of whoever had its tag before: it was not looked at yet. */
+	kfbk_mq_ops.cleanup_rq(&one.rq);
+	assert_int_equal(n_unpinned, 0);
+	one.rq.rq_flags = RQF_DONTPREP;
+	kfbk_mq_ops.cleanup_rq(&one.rq);
+	assert_int_equal(n_unpinned, 1);
+	kfbk_mq_ops.cleanup_rq(&one.rq);
+	assert_int_equal(n_unpinned, 1);
+}
+
 /* ---- copies -------------------------------------------------------------------- */
 
 #define SLOTS KFB_INITIATOR_REPLAYS
@@ -488,6 +505,7 @@ int main(void)
 		CASE(what_is_not_posted_has_time),
 		CASE(the_next_connection_is_not_to_blame),
 		CASE(what_is_closed_already_is_not_ended),
+		CASE(what_does_not_come_again_leaves_its_block),
 		COPIES(copies_keep_to_the_window),
 		COPIES(one_that_is_refused_is_not_in_flight),
 		COPIES(a_copy_goes_on_when_a_request_is_over),
