@@ -102,6 +102,11 @@ static const char *kfbk_device_prepare(struct kfbk_device *dev, int *error)
 	wrong = kfbk_device_open_fabric(dev, error);
 	if (wrong)
 		return wrong;
+	wrong = kfbk_maps_check(dev->options.n_blocks);
+	if (wrong) {
+		*error = -EINVAL;
+		return wrong;
+	}
 	*error = kfbk_maps_init(dev) ?: kfbk_cache_open(dev);
 	if (*error)
 		return "no memory for the table of blocks";

@@ -10,6 +10,8 @@
 #include "../device/device.h"
 
 /* maps.c */
+/* NULL, or why a disk cannot have so many blocks, for people. Context: any. */
+const char *kfbk_maps_check(u64 n_blocks);
 int kfbk_maps_init(struct kfbk_device *dev);
 void kfbk_maps_fini(struct kfbk_device *dev);
 

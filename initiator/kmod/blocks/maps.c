@@ -22,6 +22,20 @@
 /* Between tries of an UNMAP, and looks whether the session is there again. */
 #define PAUSE_MS 50
 
+/* kvcalloc() gives no more than INT_MAX bytes, and warns of whoever asks for more. */
+#define BLOCKS_MAX (INT_MAX / sizeof(struct kfb_block))
+
+/* What the words say. */
+static_assert(BLOCKS_MAX + 1 == (u64)128 << 40 >> KFB_BLOCK_SHIFT);
+static_assert(sizeof(struct kfb_mapcache_node) <= sizeof(struct kfb_block));
+
+const char *kfbk_maps_check(u64 n_blocks)
+{
+	if (n_blocks > BLOCKS_MAX)
+		return "a disk has fewer blocks than 67108864, which are 128 TiB: attach several";
+	return NULL;
+}
+
 int kfbk_maps_init(struct kfbk_device *dev)
 {
 	INIT_LIST_HEAD(&dev->waiting);

@@ -29,11 +29,16 @@ static int kfbk_grow_table(struct kfbk_device *dev, u64 n_blocks)
 {
 	struct kfb_mapcache_node *nodes = NULL;
 	u32 cap = dev->cache.cap;
+	const char *wrong = kfbk_maps_check(n_blocks);
 	struct kfb_block *blocks;
 	int ret = -ENOMEM;
 
 	if (n_blocks <= dev->n_blocks)
 		return 0;
+	if (wrong) {
+		kfbk_say(dev, "%s", wrong);
+		return -EINVAL;
+	}
 	if (cap && n_blocks >= KFB_MAPCACHE_NONE) {
 		kfbk_say(dev, "a disk that maps on demand has fewer blocks");
 		return -EINVAL;
