@@ -163,8 +163,8 @@ struct kfbrick_config {
  * not know), -ECONNREFUSED, -EHOSTUNREACH (no such host, no
  * way there, or no such fabric here), -EPERM (tcp would leave this host by an
  * interface that does not encrypt: see allow_untrusted_tcp), -ETIMEDOUT,
- * -EKEYREJECTED (wrong key or
- * unknown client, or the brick could not prove itself), -ESTALE (other uuid),
+ * -EKEYREJECTED (wrong key or unknown client, or the brick could not prove itself),
+ * -EKEYREVOKED (this client is fenced), -ESTALE (other uuid),
  * -EPROTONOSUPPORT (no common version, or a flush mode this library does not
  * know), -EPROTO (not a brick), -EDQUOT (the brick is full), -ESHUTDOWN,
  * -ENOMEM.
@@ -371,7 +371,8 @@ int kfbrick_ping(struct kfbrick *k);
  * blocks up to the timeout, too.
  * Return: 0, -EINVAL (misaligned, no blocks, too many, past 2^64), -EACCES (not
  * granted), -EEXIST (some allocated already), -ENOSPC (the brick is full, or this
- * client's quota is: kfbrick_error() says which).
+ * client's quota is: kfbrick_error() says which), -EBADE (reserved for others),
+ * -EAGAIN (too many wait for the range).
  */
 int kfbrick_alloc(struct kfbrick *k, uint64_t va, uint64_t n_blocks);
 
@@ -388,8 +389,8 @@ int kfbrick_alloc(struct kfbrick *k, uint64_t va, uint64_t n_blocks);
  * shows is sure of those that kfbrick_map() has mapped since.
  *
  * Context: as kfbrick_alloc().
- * Return: 0, -EINVAL, -EACCES, -ENOENT (some not allocated), -EBUSY (mapped),
- * -EAGAIN (not now: for one, after a crash they are kept for their last writer).
+ * Return: 0, -EINVAL, -EACCES, -ENOENT (some not allocated), -EBUSY (mapped), -EBADE
+ * (reserved), -EAGAIN (not now: after a crash they are kept for their last writer).
  */
 int kfbrick_free(struct kfbrick *k, uint64_t va, uint64_t n_blocks);
 
@@ -419,7 +420,7 @@ int kfbrick_free(struct kfbrick *k, uint64_t va, uint64_t n_blocks);
  *
  * Context: control call; blocks up to the timeout, for each page of handles.
  * Return: 0, -EINVAL (also RW and SHARED with retain_bytes), -EACCES, -ENOENT, -EBUSY (conflicting mapping),
- * -EAGAIN, -ENOSPC, -ENOMEM, -EDQUOT (too many mappings).
+ * -EBADE (reserved for others), -EAGAIN, -ENOSPC, -ENOMEM, -EDQUOT (too many mappings).
  */
 int kfbrick_map(struct kfbrick *k, uint64_t va, uint64_t n_blocks,
 		unsigned int flags, struct kfbrick_mapping **out);
@@ -661,8 +662,8 @@ int kfbrick_post_flush(struct kfbrick *k, void *context);
  *	moved: it may be what kills them); for a write also -EIO (some of it had
  *	arrived, and was lost before kfbrick_accept_losses(): write it again), and with
  *	retain_bytes any error of a flush: it found no room, and the flush for which it
- *	waited has failed; for a flush or a durable write also -EOPNOTSUPP,
- *	-ETIMEDOUT, -EIO (the medium failed, see kfbrick_post_flush(), or
+ *	waited has failed; for a flush or a durable write also -EOPNOTSUPP, -ENOMEM
+ *	(the brick's, for now), -ETIMEDOUT, -EIO (the medium failed, see kfbrick_post_flush(), or
  *	kfbrick_losses() are not accepted)
  * @len: bytes moved; 0 for a flush or after an error
  */
@@ -736,8 +737,8 @@ int kfbrick_write(struct kfbrick *k, uint64_t va, const void *buf, size_t len);
  *
  * Context: blocks up to two timeouts.
  * Return: 0, -EOPNOTSUPP (volatile brick), -ETIMEDOUT, -EIO (the medium failed,
- * see kfbrick_post_flush(), or kfbrick_losses() are not accepted), -ECONNRESET,
- * -ENOTCONN. kfbrick_error() says which.
+ * see kfbrick_post_flush(), or kfbrick_losses() are not accepted), -ENOMEM (the
+ * brick's, for now), -ECONNRESET, -ENOTCONN. kfbrick_error() says which.
  */
 int kfbrick_flush(struct kfbrick *k);
 

@@ -75,7 +75,7 @@ int kfbrick_get_reservation(struct kfbrick *k, uint64_t va, uint64_t n_blocks,
 		return kfbl_fail(k, -EINVAL,
 				 "reservation: size must be "
 				 "sizeof(struct kfbrick_reservation)");
-	rc = kfbl_request(k, &req, "reserve");
+	rc = kfbl_request(k, &req, "reservation of " KFBL_BLOCKS, va, n_blocks);
 	if (rc)
 		return rc;
 	full.n_blocks = reply->n_blocks;

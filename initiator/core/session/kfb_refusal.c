@@ -88,7 +88,7 @@ static const char kfb_knows_space[] =
 
 /* What is particular comes before what is general. */
 static const struct kfb_refusal kfb_refusals[] = {
-	{ KFB_OF(MAP), -EBADE, NULL,
+	{ KFB_OF(MAP) | KFB_OF_SPACE, -EBADE, NULL,
 	  "register this client's key first (brickctl reserve)" },
 	{ KFB_OF(UNMAP), -EIO,
 	  "it is unmapped, and what was written there may not be durable",

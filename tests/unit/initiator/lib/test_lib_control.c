@@ -303,6 +303,27 @@ static void a_reservation_says_why_it_is_refused(void **state)
 	rules->refuse_status = KFB_ST_NOT_SUPPORTED;
 	assert_int_equal(kfbrick_get_reservation(k, 0, 1, &r), -EOPNOTSUPP);
 	lib_says("no persistent reservations");
+	lib_says("reservation of 0x0+1");
+}
+
+/* Whoever has registered may. */
+static void what_is_reserved_for_others_is_refused(void **state)
+{
+	struct kfbrick_mapping *mapping;
+
+	rules->refuse_status = KFB_ST_CONFLICT;
+	rules->refuse_op = KFB_OP_ALLOC;
+	assert_int_equal(kfbrick_alloc(k, FAKE_VA, 1), -EBADE);
+	lib_says("brickctl reserve");
+	rules->refuse_op = KFB_OP_FREE;
+	assert_int_equal(kfbrick_free(k, FAKE_VA, 1), -EBADE);
+	lib_says("brickctl reserve");
+	rules->refuse_op = KFB_OP_MAP;
+	assert_int_equal(kfbrick_map(k, FAKE_VA, 1,
+				     KFBRICK_MAP_RW | KFBRICK_MAP_EXCLUSIVE,
+				     &mapping),
+			 -EBADE);
+	lib_says("brickctl reserve");
 }
 
 static void what_does_not_go_together_is_not_sent(void **state)
@@ -662,6 +683,7 @@ int main(void)
 		CONNECTED(a_fence_names_a_client_and_why_it_is_refused),
 		CONNECTED(a_reservation_tells_who_has_which_key),
 		CONNECTED(a_reservation_says_why_it_is_refused),
+		CONNECTED(what_is_reserved_for_others_is_refused),
 		CONNECTED(what_does_not_go_together_is_not_sent),
 		CONNECTED(a_map_is_tried_again_while_it_is_refused_for_now),
 		CONNECTED(a_map_of_many_pages_is_one_mapping),
