@@ -115,6 +115,10 @@ static int check_config(const struct kfbrick_config *config)
 	    (config->retain_bytes < KFBRICK_RETAIN_MIN_BYTES ||
 	     config->retain_bytes > UINT64_C(4) << 30))
 		return bad_config("retain_bytes are 4 MiB to 4 GiB, or 0");
+	/* A size_t may be of 32 bits. */
+	if ((size_t)config->retain_bytes != config->retain_bytes)
+		return bad_config("retain_bytes are more than there can be "
+				  "memory in one piece");
 	if (config->retain_bytes && !config->reconnect_ms)
 		return bad_config("copies need a connection that comes back: "
 				  "reconnect_ms is 0");

@@ -3,7 +3,12 @@
  * kfbrick: persistent reservations of a disk. They are the brick's: who has registered
  * is the client that the disk is attached as, and what is reserved is all of its blocks.
  *
- * Context: process; each waits for the brick as long as the disk does.
+ * Each is one request, which waits until the session can take it, and is not asked again:
+ * it fails with its session (-ECONNRESET: look whether it is done), without an answer in
+ * time (-ETIMEDOUT), and while the brick stops (-ESHUTDOWN) or is short of memory
+ * (-ENOMEM).
+ *
+ * Context: process; waits for the brick.
  */
 #include <linux/blkdev.h>
 #include <linux/pr.h>
