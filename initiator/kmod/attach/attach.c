@@ -138,6 +138,7 @@ static int kfbk_attach_session(struct kfbk_device *dev)
 	ret = kfbk_disk_add(dev);
 	if (ret) {
 		kfbk_say(dev, "no disk can be made: %s", fi_strerror(ret));
+		kfbk_maps_undo(dev);
 		return ret;
 	}
 	/*

@@ -163,23 +163,61 @@ int kfbk_maps_add(struct kfbk_device *dev, u64 first, u64 n_blocks)
 	return ret;
 }
 
-int kfbk_maps_attach(struct kfbk_device *dev)
+/* FREE refuses what is mapped. Handles go as a whole, and nobody needs any. */
+static void kfbk_unmap_all(struct kfbk_device *dev)
 {
-	int ret = kfbk_maps_add(dev, 0, dev->n_blocks);
+	const struct kfb_block *b = dev->blocks;
+	u64 session_id, end, i;
+
+	/* With a cache blocks are mapped when they are needed. */
+	if (dev->cache.cap)
+		return;
+	kfbk_lock(dev);
+	session_id = dev->core.client.session_id;
+	kfbk_blocks_move(dev, 0, dev->n_blocks, KFB_BLOCK_MAPPED,
+			 KFB_BLOCK_CALM);
+	kfbk_blocks_move(dev, 0, dev->n_blocks, KFB_BLOCK_QUIET,
+			 KFB_BLOCK_UNMAP);
+	kfbk_unlock(dev);
+	for (i = 0; i < dev->n_blocks; i = end) {
+		end = i + 1;
+		if (b[i].state != KFB_BLOCK_UNMAPPING)
+			continue;
+		while (end < dev->n_blocks && !b[end].is_first &&
+		       b[end].state == KFB_BLOCK_UNMAPPING)
+			end++;
+		/* What stays is told when it cannot be freed. */
+		(void)kfbk_unmap(dev, i, end, session_id);
+	}
+}
+
+void kfbk_maps_undo(struct kfbk_device *dev)
+{
+	bool is_unmapped = false;
 	int undone;
 	u64 end, i;
 
-	/* What this attach has allocated is given back when it fails. */
-	for (i = 0; ret && i < dev->n_blocks; i = end) {
+	for (i = 0; i < dev->n_blocks; i = end) {
 		end = i + 1;
 		if (!dev->blocks[i].is_new)
 			continue;
 		while (end < dev->n_blocks && dev->blocks[end].is_new)
 			end++;
+		if (!is_unmapped)
+			kfbk_unmap_all(dev);
+		is_unmapped = true;
 		undone = kfbk_free_run(dev, i, end - i, 0);
 		if (undone && undone != -ENOENT)
 			kfbk_err(dev, "blocks %llu to %llu stay allocated\n", i,
 				 end - 1);
 	}
+}
+
+int kfbk_maps_attach(struct kfbk_device *dev)
+{
+	int ret = kfbk_maps_add(dev, 0, dev->n_blocks);
+
+	if (ret)
+		kfbk_maps_undo(dev);
 	return ret;
 }

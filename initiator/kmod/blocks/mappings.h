@@ -82,8 +82,13 @@ bool kfbk_block_is_gone(struct kfbk_device *dev, u64 block, int error);
 void kfbk_changed_hands(struct kfbk_device *dev);
 
 /* allocate.c */
-/* At attach: allocate what is missing, map. Context: process. */
+/* At attach: allocate what is missing, map. Nothing is left when it fails. Context: process. */
 int kfbk_maps_attach(struct kfbk_device *dev);
+/*
+ * An attach has failed behind that: what it has allocated is given back, or the log
+ * says what is not. Context: process; no disk is there.
+ */
+void kfbk_maps_undo(struct kfbk_device *dev);
 /*
  * Allocate what is missing from a block on, map. The table may have more, of a try to
  * grow that failed. Context: process.

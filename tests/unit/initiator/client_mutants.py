@@ -66,6 +66,13 @@ CLIENT_MUTANTS = {
         "replay", "io/data.c", "if (READ_ONCE(dev->is_quiesced))", "if (0)", POSTS, folder=KMOD),
     "copy-does-not-say-that-it-waits": Mutant(
         "replay", "io/retain.c", "\tq->is_full |= !len;\n", "", POSTS, folder=KMOD),
+    # An attach that fails.
+    "what-is-mapped-stays-allocated": Mutant(
+        "blocks", "blocks/allocate.c", "\t\tif (!is_unmapped)\n", "\t\tif (0)\n",
+        UNIT + "kmod-allocate", folder=KMOD),
+    "what-was-there-is-freed": Mutant(
+        "blocks", "blocks/allocate.c", "\t\tif (!dev->blocks[i].is_new)\n\t\t\tcontinue;\n", "",
+        UNIT + "kmod-allocate", folder=KMOD),
     # Requests that are made anew.
     "block-of-a-request-that-is-gone-stays-pinned": Mutant(
         "posts", "io/data.c", "\tif (rq->rq_flags & RQF_DONTPREP)\n", "\tif (0)\n", POSTS, folder=KMOD),
