@@ -90,7 +90,7 @@ struct bridge_link {
  * @peer: who asked, for messages
  * @msize: longest message that both ends take
  * @depth: requests under way that both ends take
- * @asks_by_s: when its first request must be there, on bridge_now_s()'s clock
+ * @asks_by_ms: when its first request must be there, on bridge_now_ms()'s clock
  * @has_asked: it is
  * @n: messages of each direction
  * @link: the fabric's side
@@ -109,7 +109,7 @@ struct bridge_conn {
 	char peer[96];
 	uint32_t msize;
 	uint32_t depth;
-	uint64_t asks_by_s;
+	uint64_t asks_by_ms;
 	bool has_asked;
 	unsigned int n;
 	struct bridge_link link;
@@ -123,13 +123,13 @@ struct bridge_conn {
 
 /**
  * struct bridge_rare - what strangers can bring about as often as they like
- * @next_s: when it may be said again
+ * @next_ms: when it may be said again
  * @n_unsaid: how often it was not said since
  *
  * Of one thread.
  */
 struct bridge_rare {
-	uint64_t next_s;
+	uint64_t next_ms;
 	unsigned long n_unsaid;
 };
 
@@ -138,8 +138,8 @@ void bridge_say(const char *format, ...) __attribute__((format(printf, 1, 2)));
 /* The same, one line in ten seconds; it ends with how many were left out before it. */
 void bridge_say_rarely(struct bridge_rare *rare, const char *format, ...)
 	__attribute__((format(printf, 2, 3)));
-/* Seconds of a clock that nobody sets. */
-uint64_t bridge_now_s(void);
+/* Milliseconds of a clock that nobody sets. */
+uint64_t bridge_now_ms(void);
 
 /**
  * bridge_listen - serve whoever connects, until the process ends

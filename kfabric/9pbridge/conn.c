@@ -108,7 +108,7 @@ static int conn_serve(struct bridge_conn *conn)
 		if (ret)
 			continue;
 		/* Whoever asks for nothing must not have a place for ever. */
-		if (!conn->has_asked && bridge_now_s() >= conn->asks_by_s) {
+		if (!conn->has_asked && bridge_now_ms() >= conn->asks_by_ms) {
 			bridge_say("%s: has sent no request in %u s",
 				   conn->peer, conn->options->timeout_s);
 			return -FI_ETIMEDOUT;
@@ -135,7 +135,8 @@ static int conn_open(struct bridge_conn *conn)
 			   conn->options->server, strerror(-conn->socket));
 		return -FI_ECONNREFUSED;
 	}
-	conn->asks_by_s = bridge_now_s() + conn->options->timeout_s;
+	conn->asks_by_ms =
+		bridge_now_ms() + (uint64_t)conn->options->timeout_s * 1000;
 	return bridge_link_open(conn);
 }
 

@@ -34,23 +34,23 @@ static const struct option options[] = {
 
 #define CONNECTIONS_MAX 4096
 #define TIMEOUT_S_MAX	3600
-#define RARE_S		10
-#define LINES_MOST	100 /* in RARE_S */
+#define RARE_MS		10000
+#define LINES_MOST	100 /* in RARE_MS */
 
 /* What connections end with, too, can be brought about as often as anybody likes. */
 static void say_line(const char *format, va_list args, unsigned long n_unsaid)
 {
-	static uint64_t next_s;
+	static uint64_t next_ms;
 	static unsigned long n_said, n_left_out;
-	uint64_t now_s = bridge_now_s();
+	uint64_t now_ms = bridge_now_ms();
 
 	flockfile(stderr);
-	if (now_s >= next_s) {
+	if (now_ms >= next_ms) {
 		if (n_left_out)
 			fprintf(stderr,
 				"kfabric-9p-bridge: %lu lines were left out\n",
 				n_left_out);
-		next_s = now_s + RARE_S;
+		next_ms = now_ms + RARE_MS;
 		n_said = n_left_out = 0;
 	}
 	if (n_said < LINES_MOST) {
@@ -77,26 +77,26 @@ void bridge_say(const char *format, ...)
 
 void bridge_say_rarely(struct bridge_rare *rare, const char *format, ...)
 {
-	uint64_t now_s = bridge_now_s();
+	uint64_t now_ms = bridge_now_ms();
 	va_list args;
 
-	if (now_s < rare->next_s) {
+	if (now_ms < rare->next_ms) {
 		rare->n_unsaid++;
 		return;
 	}
 	va_start(args, format);
 	say_line(format, args, rare->n_unsaid);
 	va_end(args);
-	rare->next_s = now_s + RARE_S;
+	rare->next_ms = now_ms + RARE_MS;
 	rare->n_unsaid = 0;
 }
 
-uint64_t bridge_now_s(void)
+uint64_t bridge_now_ms(void)
 {
 	struct timespec now;
 
 	clock_gettime(CLOCK_MONOTONIC, &now);
-	return (uint64_t)now.tv_sec;
+	return (uint64_t)now.tv_sec * 1000 + (uint64_t)now.tv_nsec / 1000000;
 }
 
 static bool parse_number(const char *name, const char *text, uint32_t min,
