@@ -4,9 +4,7 @@
  */
 #include "lib_fixture.h"
 
-#include <errno.h>
-
-#define BUSY_TRIES 20
+#include "internal.h"
 
 struct fake_brick *brick;
 struct fake_rules *rules;
@@ -47,34 +45,10 @@ void lib_connect_default(void)
 	assert_int_equal(lib_connect(&config), 0);
 }
 
-void lib_connect_within(uint32_t timeout_ms)
+void lib_limit(uint32_t timeout_ms)
 {
-	struct kfbrick_config config = lib_config();
-	int tries = 0;
-	int rc;
-
-	config.timeout_ms = timeout_ms;
-	/* On a busy machine that may be too short, and is not what is tested. */
-	do {
-		rc = lib_connect(&config);
-	} while (rc == -ETIMEDOUT && ++tries < BUSY_TRIES);
-	assert_int_equal(rc, 0);
-}
-
-void lib_connect_short(void)
-{
-	lib_connect_within(SHORT_TIMEOUT_MS);
-}
-
-int lib_ping(void)
-{
-	int tries = 0;
-	int rc;
-
-	do {
-		rc = kfbrick_ping(k);
-	} while (rc == -ETIMEDOUT && ++tries < BUSY_TRIES);
-	return rc;
+	k->timeout_ms = timeout_ms;
+	k->core.timeout_ms = timeout_ms;
 }
 
 struct kfbrick_mapping *lib_map(uint64_t n_blocks)

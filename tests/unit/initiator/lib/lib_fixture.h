@@ -17,9 +17,10 @@
 #include "kfbrick.h"
 
 /* Long enough for a loaded machine, short enough to wait for. */
-#define TIMEOUT_MS	 60000
+#define TIMEOUT_MS 60000
+/* For what is not answered; see lib_limit(). */
 #define SHORT_TIMEOUT_MS 500
-/* For what is to be answered, and for one thing that is not. */
+/* For what is to be answered, and for one thing in the same call that is not. */
 #define LATE_MS 3000
 
 extern struct fake_brick *brick;
@@ -39,11 +40,11 @@ struct kfbrick_config lib_config(void);
 /* Replace k by a new connection; what kfbrick_connect() returned. */
 int lib_connect(const struct kfbrick_config *config);
 void lib_connect_default(void);
-void lib_connect_short(void);
-/* A PING; on a busy machine the time that a test has left for it may be too short. */
-int lib_ping(void);
-/* The same with another time for each request. */
-void lib_connect_within(uint32_t timeout_ms);
+/*
+ * The time of each request from now on. What is answered has TIMEOUT_MS, on a machine
+ * that has much else to do, too; what is not has little, and only that.
+ */
+void lib_limit(uint32_t timeout_ms);
 /* Map n blocks from FAKE_VA, read-write. */
 struct kfbrick_mapping *lib_map(uint64_t n_blocks);
 /* One completion; fails the test when it does not come. */

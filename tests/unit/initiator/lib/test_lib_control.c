@@ -4,6 +4,7 @@
  */
 #include <errno.h>
 
+#include "internal.h"
 #include "lib_fixture.h"
 #include "session/kfb_refusal.h"
 
@@ -86,12 +87,21 @@ static void an_alloc_over_the_quota_says_so(void **state)
 
 static void a_quota_that_cannot_be_asked_for_hides_no_refusal(void **state)
 {
+	unsigned int tries = 10;
+	int rc;
+
 	rules->quota_blocks = 50;
-	lib_connect_within(LATE_MS);
 	rules->refuse_op = KFB_OP_ALLOC;
 	rules->refuse_status = KFB_ST_NO_SPACE;
-	rules->silent_op = KFB_OP_INFO;
-	assert_int_equal(kfbrick_alloc(k, FAKE_VA, 3), -ENOSPC);
+	/* The refusal may take that long itself where others use the processors. */
+	do {
+		rules->silent_op = 0;
+		lib_connect_default();
+		rules->silent_op = KFB_OP_INFO;
+		lib_limit(SHORT_TIMEOUT_MS);
+		rc = kfbrick_alloc(k, FAKE_VA, 3);
+	} while (rc == -ETIMEDOUT && --tries);
+	assert_int_equal(rc, -ENOSPC);
 	lib_says(kfb_status_text(KFB_ST_NO_SPACE));
 }
 
@@ -162,25 +172,28 @@ static void a_rate_that_nobody_asked_for_breaks_the_protocol(void **state)
 
 static void a_call_without_answer_times_out(void **state)
 {
-	lib_connect_short();
 	rules->silent_op = KFB_OP_ALLOC;
+	lib_limit(SHORT_TIMEOUT_MS);
 	assert_int_equal(kfbrick_alloc(k, FAKE_VA, 1), -ETIMEDOUT);
 	lib_says("unknown");
 	/* The connection is still of use. */
-	assert_int_equal(lib_ping(), 0);
+	lib_limit(TIMEOUT_MS);
+	assert_int_equal(kfbrick_ping(k), 0);
 }
 
 static void calls_without_answer_use_up_the_credits_but_not_ping(void **state)
 {
 	int i;
 
-	lib_connect_short();
 	rules->silent_op = KFB_OP_ALLOC;
+	lib_limit(SHORT_TIMEOUT_MS);
 	for (i = 0; i < 8; i++)
 		assert_int_equal(kfbrick_alloc(k, FAKE_VA, 1), -ETIMEDOUT);
 	lib_says("was not sent");
+	lib_limit(TIMEOUT_MS);
+	/* Behind all of them. */
+	assert_int_equal(kfbrick_ping(k), 0);
 	assert_int_equal(fake_brick_seen(brick, KFB_OP_ALLOC), 5);
-	assert_int_equal(lib_ping(), 0);
 }
 
 static void a_connection_lost_after_a_request_leaves_it_unknown(void **state)
@@ -370,8 +383,8 @@ static void a_map_is_tried_again_while_it_is_refused_for_now(void **state)
 					     KFBRICK_MAP_NOWAIT,
 				     &mapping),
 			 -EAGAIN);
-	/* Each try is answered well within it, on a busy machine, too. */
-	lib_connect_within(LATE_MS);
+	/* That of all tries; each is answered. */
+	k->timeout_ms = SHORT_TIMEOUT_MS;
 	rules->map_again = UINT32_MAX;
 	assert_int_equal(kfbrick_map(k, FAKE_VA, 1,
 				     KFBRICK_MAP_RO | KFBRICK_MAP_SHARED,
@@ -452,16 +465,20 @@ static void a_refusal_of_an_alloc_that_was_sent_again_says_nothing(void **state)
 static void an_alloc_of_what_is_not_shown_comes_to_an_end(void **state)
 {
 	struct kfbrick_config config = lib_config();
+	unsigned int tries = 10;
 
 	config.reconnect_ms = TIMEOUT_MS;
-	config.timeout_ms = LATE_MS;
 	assert_int_equal(lib_connect(&config), 0);
 	rules->refuse_status = KFB_ST_EXISTS;
 	rules->refuse_op = KFB_OP_ALLOC;
-	lose_session_by(KFB_OP_ALLOC);
 	rules->hidden_lists = UINT32_MAX;
-	assert_int_equal(kfbrick_alloc(k, FAKE_VA, 1), -ECONNRESET);
-	lib_says("look with list");
+	lib_limit(LATE_MS);
+	/* One answer may take that long where others use the processors. */
+	do {
+		lose_session_by(KFB_OP_ALLOC);
+		assert_int_equal(kfbrick_alloc(k, FAKE_VA, 1), -ECONNRESET);
+		lib_says("look with list");
+	} while (strstr(kfbrick_error(k), "does not answer") && --tries);
 	lib_says(kfb_status_text(KFB_ST_EXISTS));
 }
 
@@ -543,8 +560,8 @@ static void a_map_that_comes_too_late_is_given_back(void **state)
 {
 	struct kfbrick_mapping *mapping;
 
-	lib_connect_short();
 	rules->hold_op = KFB_OP_MAP;
+	lib_limit(SHORT_TIMEOUT_MS);
 	assert_int_equal(kfbrick_map(k, FAKE_VA, 2,
 				     KFBRICK_MAP_RW | KFBRICK_MAP_EXCLUSIVE,
 				     &mapping),

@@ -13,11 +13,10 @@ static uint8_t buffer[4096];
 static struct kfbrick_memory *memory;
 static struct kfbrick_mapping *mapping;
 
-static void connect_within(uint32_t timeout_ms, uint64_t retain_bytes)
+static void connect_with(uint64_t retain_bytes)
 {
 	struct kfbrick_config config = lib_config();
 
-	config.timeout_ms = timeout_ms;
 	config.reconnect_ms = TIMEOUT_MS;
 	config.retain_bytes = retain_bytes;
 	assert_int_equal(lib_connect(&config), 0);
@@ -25,11 +24,6 @@ static void connect_within(uint32_t timeout_ms, uint64_t retain_bytes)
 		kfbrick_memory_register(k, buffer, sizeof(buffer), &memory), 0);
 	mapping = lib_map(2);
 	assert_int_equal(kfbrick_write(k, FAKE_VA, "x", 1), 0);
-}
-
-static void connect_with(uint64_t retain_bytes)
-{
-	connect_within(TIMEOUT_MS, retain_bytes);
 }
 
 static int setup(void **state)
@@ -121,16 +115,11 @@ static void what_an_old_answer_says_of_the_medium_is_told(void **state)
 
 static void what_a_late_answer_says_of_the_medium_is_told(void **state)
 {
-	struct kfbrick_config config = lib_config();
-
-	config.reconnect_ms = TIMEOUT_MS;
-	config.timeout_ms = LATE_MS;
-	assert_int_equal(lib_connect(&config), 0);
-	lib_map(1);
-	assert_int_equal(kfbrick_write(k, FAKE_VA, "x", 1), 0);
 	fail_medium(1);
 	rules->hold_op = KFB_OP_FLUSH;
+	lib_limit(SHORT_TIMEOUT_MS);
 	assert_int_equal(kfbrick_flush(k), -ETIMEDOUT);
+	lib_limit(TIMEOUT_MS);
 	rules->hold_op = 0;
 	wait_for_flushes(2);
 	assert_int_equal(kfbrick_flush(k), -EIO);
@@ -210,10 +199,11 @@ static void an_unmap_that_is_refused_tells_no_loss_twice(void **state)
 /* Whoever hears that it is unmapped would map it again, and be refused for ever. */
 static void an_unmap_without_an_answer_is_no_unmap(void **state)
 {
-	connect_within(LATE_MS, 0);
 	fail_medium(1);
 	rules->silent_op = KFB_OP_UNMAP;
+	lib_limit(LATE_MS);
 	assert_int_equal(kfbrick_unmap(k, mapping), -ETIMEDOUT);
+	lib_limit(TIMEOUT_MS);
 	rules->silent_op = 0;
 	assert_int_equal(kfbrick_flush(k), -EIO);
 	assert_int_equal(kfbrick_flush(k), 0);

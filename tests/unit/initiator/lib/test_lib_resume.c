@@ -58,14 +58,14 @@ static void what_was_said_of_a_loss_is_not_said_of_the_next(void **state)
 	struct kfbrick_completion done;
 	struct kfbrick_info info = { .size = sizeof(info) };
 
-	/* Longer than a busy machine may take over a step. */
-	config.reconnect_ms = 2 * LATE_MS;
-	config.timeout_ms = LATE_MS;
+	config.reconnect_ms = TIMEOUT_MS;
 	rules->lease_ms = LATE_MS;
 	assert_int_equal(lib_connect(&config), 0);
 	rules->drop_once = KFB_OP_INFO;
 	assert_int_equal(kfbrick_get_info(k, &info), 0);
 	assert_true(k->lost_why[0]);
+	lib_limit(SHORT_TIMEOUT_MS);
+	k->core.client.config.reconnect_ms = SHORT_TIMEOUT_MS;
 	rules->no_answer = true;
 	rules->silent_op = KFB_OP_PING;
 	assert_int_equal(kfbrick_poll(k, &done, 1, TIMEOUT_MS), -ECONNRESET);
@@ -124,10 +124,10 @@ static void a_late_page_takes_no_mapping_away(void **state)
 	struct kfbrick_config config = lib_config();
 
 	config.reconnect_ms = TIMEOUT_MS;
-	config.timeout_ms = LATE_MS;
 	assert_int_equal(lib_connect(&config), 0);
 	rules->handles_per_page = 1;
 	lib_map(2);
+	lib_limit(LATE_MS);
 	rules->hold_op = KFB_OP_FREE;
 	rules->hold_page = true;
 	rules->forget = true;
@@ -135,6 +135,7 @@ static void a_late_page_takes_no_mapping_away(void **state)
 	assert_int_equal(kfbrick_ping(k), 0);
 	assert_int_equal(fake_brick_seen(brick, KFB_OP_MAP), 5);
 	rules->hold_op = 0;
+	lib_limit(TIMEOUT_MS);
 	wait_for_answers();
 	assert_int_equal(kfbrick_ping(k), 0);
 	assert_int_equal(fake_brick_seen(brick, KFB_OP_UNMAP), 0);
