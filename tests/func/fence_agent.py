@@ -82,10 +82,8 @@ class Agent(lab.FuncTest):
         # One that does not answer may still have it, and the others are asked all the same.
         self.lines("on")
         self.bricks[0].stop()
-        self.lines("off", ERROR, shell_timeout="1")
-        self.lines("status", ERROR, shell_timeout="1")
-        self.lines("monitor", ERROR, shell_timeout="1")
-        self.lines("list", ERROR, shell_timeout="1")
+        for action in "off", "status", "monitor", "list":
+            self.lines(action, ERROR)
         self.assertEqual(self.info("host-1", 1), 3)
 
     def test_monitor_list_and_validate(self):

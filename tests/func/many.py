@@ -16,6 +16,8 @@ import lab
 IDLE, ACTIVE = 300, 20
 PROCESSES = 4
 WORK_MS, EACH_MS = 2000, 200
+# So often, on a machine that lets them work for little of that time.
+WORKS = 10
 # Shorter than the clients are idle, which keeps it all the same.
 LEASE_MS = 8000
 ANSWER_S = 120
@@ -85,9 +87,18 @@ class Many(lab.FuncTest):
                 return int(line.split()[1])
         return 0
 
+    def work(self):
+        """Those that are active work, some of them more than once."""
+        n = 0
+        for _ in range(WORKS):
+            n += self.ask(f"work {WORK_MS} {EACH_MS}")
+            if n > ACTIVE:
+                return
+        self.fail(f"{n} of them have worked")
+
     def test_all_come_back_and_none_is_lost(self):
         self.open()
-        self.assertGreater(self.ask(f"work {WORK_MS} {EACH_MS}"), ACTIVE)
+        self.work()
         # Nobody does anything for longer than a lease: that is what is tested.
         time.sleep(1.2 * LEASE_MS / 1000)
         self.assertEqual(self.counted()["leases_expired"], 0)
@@ -96,7 +107,7 @@ class Many(lab.FuncTest):
         self.hear(b"asked")
         self.b.start()
         self.assertEqual(self.hear(b"ok"), IDLE + ACTIVE)
-        self.assertGreater(self.ask(f"work {WORK_MS} {EACH_MS}"), ACTIVE)
+        self.work()
         counted = self.counted()
         self.assertEqual(counted["leases_expired"], 0)
         # Each once, and nobody had to come twice.
