@@ -196,6 +196,7 @@ int st_node_open(struct st_node *n, struct st *st, u16 port, u32 timeout_ms);
 int st_node_open_cq(struct st_node *n, struct st *st, u16 port, u32 timeout_ms,
 		    struct fi_cq_attr *cq);
 void st_node_close(struct st_node *n);
+int st_node_limit(struct st_node *n, u32 ms);
 fi_addr_t st_node_knows(struct st_node *n, const struct st_node *other);
 ssize_t st_node_send(struct st_node *n, struct st_op *op, const void *buf,
 		     size_t len, fi_addr_t to);

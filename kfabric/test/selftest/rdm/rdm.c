@@ -132,6 +132,13 @@ void st_node_close(struct st_node *n)
 	memset(n, 0, sizeof(*n));
 }
 
+/* The time of what is posted from now on. */
+int st_node_limit(struct st_node *n, u32 ms)
+{
+	return fi_setopt(&n->ep->fid, FI_OPT_ENDPOINT, FI_OPT_OP_TIMEOUT_MS,
+			 &ms, sizeof(ms));
+}
+
 fi_addr_t st_node_knows(struct st_node *n, const struct st_node *other)
 {
 	fi_addr_t addr = FI_ADDR_UNSPEC;

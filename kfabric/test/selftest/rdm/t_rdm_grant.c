@@ -27,14 +27,15 @@
 #define SHORT_MS 1000 /* for what a peer is to return */
 #define LONG_MS	 10000
 
-#define F_RMA	 2
-#define F_GRANT	 32
-#define K_CREDIT 5
-#define K_READ	 8
-#define K_ANSWER 9
-#define K_GRANT	 10
-#define K_BACK	 11 /* is to be returned */
-#define K_HERE	 12 /* is returned */
+#define F_RMA	  2
+#define F_GRANT	  32
+#define K_MESSAGE 4
+#define K_CREDIT  5
+#define K_READ	  8
+#define K_ANSWER  9
+#define K_GRANT	  10
+#define K_BACK	  11 /* is to be returned */
+#define K_HERE	  12 /* is returned */
 
 /* a reaches memory of b. */
 struct grant_test {
@@ -378,6 +379,16 @@ static int st_grant_say(struct grant_test *g, u8 kind, u64 word,
 	return st_rogue_send(&g->x, g->op, w, 32 + len);
 }
 
+/* What b has of it is behind all that it has said before. */
+static int st_grant_is_heard(struct grant_test *g)
+{
+	struct st_op *rx = g->d.r.rx[0];
+	int ret = st_node_recv(&g->d.b, rx, g->d.r.dst, BASE);
+
+	ret = ret ?: st_grant_say(g, K_MESSAGE, 0, "heard", 5);
+	return st_op_result(g->d.b.cq, rx, ret);
+}
+
 /* What comes next: its kind; else a negative error. */
 static int st_grant_hear(struct grant_test *g, u64 *word)
 {
@@ -433,12 +444,6 @@ static bool st_grant_is_cut_off(struct grant_test *g)
 	       ev.event == FI_SHUTDOWN;
 }
 
-static int st_grant_limit(struct st_node *n, u32 ms)
-{
-	return fi_setopt(&n->ep->fid, FI_OPT_ENDPOINT, FI_OPT_OP_TIMEOUT_MS,
-			 &ms, sizeof(ms));
-}
-
 /*
  * A peer without the feature is granted nothing; one with it is, and is waited for,
  * but not for ever, when its grant is taken back.
@@ -458,11 +463,11 @@ static noinline_for_stack void st_grant_peers(struct grant_test *g)
 	ret = st_grant_meet(g, 2, F_RMA | F_GRANT, &name);
 	CHECK_EQ(st, ret ?: st_grant_reads(g, 1), 1,
 		 "one with it is granted the region once");
-	CHECK_EQ(st, st_grant_limit(&g->d.b, SHORT_MS), 0,
+	CHECK_EQ(st, st_node_limit(&g->d.b, SHORT_MS), 0,
 		 "its answers may take for a moment");
 	begin = ktime_get();
 	CHECK_EQ(st, st_grant_close_region(g), 0, "the region closes");
-	CHECK_EQ(st, st_grant_limit(&g->d.b, LONG_MS), 0, "or for longer");
+	CHECK_EQ(st, st_node_limit(&g->d.b, LONG_MS), 0, "or for longer");
 	ms = ktime_to_ms(ktime_sub(ktime_get(), begin));
 	CHECKF(st, ms < ST_WAIT_MS,
 	       "who returns nothing is waited for: %llu ms", ms);
@@ -576,8 +581,8 @@ static noinline_for_stack void st_grant_granted(struct grant_test *g)
 	st_put_word(grant + 24, REGION);
 	CHECK_EQ(st, st_grant_say(g, K_GRANT, 0, grant, sizeof(grant)), 0,
 		 "it grants it");
-	/* Until it is known, this is a request that nobody answers yet. */
-	schedule_timeout_uninterruptible(msecs_to_jiffies(ST_QUIET_MS));
+	/* Until it is known, a write is a request that nobody answers. */
+	CHECK_EQ(st, st_grant_is_heard(g), 0, "which is known soon");
 	memset(g->other, 0, REGION);
 	st_fill(g->d.r.src, 5000, 77);
 	st_op_reset(op);
@@ -615,8 +620,8 @@ static noinline_for_stack void st_grant_nonsense(struct grant_test *g)
 
 	fi_av_insert(g->d.b.av, &name, 1, &addr, 0, NULL);
 	ret = ret ?: st_grant_say(g, K_GRANT, 0, grant, sizeof(grant));
-	CHECK_EQ(st, ret, 0, "a peer grants what there is not");
-	schedule_timeout_uninterruptible(msecs_to_jiffies(ST_QUIET_MS));
+	CHECK_EQ(st, ret ?: st_grant_is_heard(g), 0,
+		 "a peer grants what there is not");
 	st_op_reset(op);
 	ret = fi_write(g->d.b.ep, g->d.r.src, 8, NULL, addr, 0, 6, &op->ctx);
 	CHECK_EQ(st, st_op_result(g->d.b.cq, op, ret), FI_ECONNRESET,

@@ -18,6 +18,7 @@
 #define BASE	 ST_ROOM_BASE
 #define LENT_MS	 1000 /* that closing waits for a peer to take what is lent */
 #define LENT_LEN 1000 /* of a message that is sent from where it lies */
+#define LENDS	 5 /* times, on a machine that does nothing else meanwhile */
 
 /* ---- who keeps no rules ---------------------------------------------------------- */
 
@@ -435,10 +436,10 @@ static int st_rogue_meanwhile(struct rogue_closer *c, struct st_sep *s,
 
 /*
  * A context closes whose message a peer does not take: its memory is in use until
- * the connection ends, and others do not wait for that.
+ * the connection ends. Return how many messages others have sent meanwhile.
  */
-static noinline_for_stack void st_rogue_lends(struct st *st, struct st *inner,
-					      struct st_room *r)
+static noinline_for_stack unsigned int
+st_rogue_lends(struct st *st, struct st *inner, struct st_room *r)
 {
 	struct rogue_closer c = {};
 	struct st_op *op = st_op_new(inner);
@@ -469,8 +470,6 @@ static noinline_for_stack void st_rogue_lends(struct st *st, struct st *inner,
 	CHECK_EQ(st, ret ?: c.ret, 0, "its context closes, another one sends");
 	CHECKF(st, c.ms >= LENT_MS / 2, "the memory is lent meanwhile: %llu ms",
 	       c.ms);
-	/* One may have been, before it began to wait. */
-	CHECKF(st, done > 1, "others do not wait: %u messages", done);
 	CHECK_EQ(st, st_op_result(s.tx_cq[1], r->tx[0], 0), ECANCELED,
 		 "the message has ended");
 	CHECK(st, st_rogue_take(&y, op, r->dst) != 32 + LENT_LEN,
@@ -480,6 +479,22 @@ out:
 	st_node_close(&a);
 	st_sep_close(&s);
 	kfree(op);
+	return done;
+}
+
+/*
+ * Others do not wait for that: one message may have been sent before it began to wait,
+ * and no more if they do. None may be where the processors have something else to do.
+ */
+static noinline_for_stack void
+st_rogue_lends_on(struct st *st, struct st *inner, struct st_room *r)
+{
+	unsigned int done = 0;
+	int i;
+
+	for (i = 0; i < LENDS && done <= 1; i++)
+		done = st_rogue_lends(st, inner, r);
+	CHECKF(st, done > 1, "others do not wait: %u messages", done);
 }
 
 /* A peer of the first version, without features, which takes nothing. */
@@ -570,7 +585,7 @@ void st_test_rdm_hostile(struct st *st)
 	st_rogue_closes(st, &inner, &r);
 	st_rogue_later(st, &inner, &r);
 	st_rogue_joint(st, &inner, &r);
-	st_rogue_lends(st, &inner, &r);
+	st_rogue_lends_on(st, &inner, &r);
 	st_rogue_silent(st, &x, &r);
 out:
 	st_rogue_close(&x);

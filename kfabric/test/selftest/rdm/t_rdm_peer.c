@@ -17,6 +17,7 @@
 #define CROSSINGS 10
 #define CLOSINGS  3
 #define SHORT_MS  1500 /* time-out of what is to end by it */
+#define LONG_MS	  30000 /* of what is to be done */
 #define AGAIN_MS  100 /* what was sent until then has not arrived */
 #define BYTES	  4000 /* of a message: one piece */
 #define FLOOD	  ST_ROOM_OPS /* messages: more than a connection's buffers */
@@ -100,7 +101,7 @@ static noinline_for_stack void st_rdm_away(struct st *st, struct st_room *r)
 	u16 port;
 	int ret;
 
-	if (!st_two_open(st, &a, &b, SHORT_MS))
+	if (!st_two_open(st, &a, &b, 0))
 		goto out;
 	to_b = st_node_knows(&a, &b);
 	port = st_node_port(&b);
@@ -108,6 +109,7 @@ static noinline_for_stack void st_rdm_away(struct st *st, struct st_room *r)
 		 "a receive is posted before there is any connection");
 	CHECK_EQ(st, st_pass(r, &a, &b, to_b, 10), 0,
 		 "a message arrives at a peer");
+	CHECK_EQ(st, st_node_limit(&a, SHORT_MS), 0, "others end soon");
 	st_node_close(&b);
 	began = jiffies;
 	/* The first may be handed over before the end is known. */
@@ -123,8 +125,10 @@ static noinline_for_stack void st_rdm_away(struct st *st, struct st_room *r)
 	      "the next one ends as unreachable, where ports are known");
 	CHECK(st, time_before(jiffies, began + msecs_to_jiffies(8 * SHORT_MS)),
 	      "in time");
-	if (!CHECK_EQ(st, st_node_open(&b, st, port, SHORT_MS), 0,
-		      "the peer comes back"))
+	if (!CHECK_EQ(st,
+		      st_node_open(&b, st, port, 0)
+			      ?: st_node_limit(&a, LONG_MS),
+		      0, "the peer comes back"))
 		goto out;
 	CHECK_EQ(st, st_pass_again(r, &a, &b, to_b, 30), 0,
 		 "a message arrives at it again");
@@ -200,9 +204,15 @@ static noinline_for_stack void st_rdm_flood(struct st *st, struct st_room *r)
 	int i, sent = 0, full = 0, got = 0, ret = 0;
 	fi_addr_t to_b;
 
-	if (!st_two_open(st, &a, &b, SHORT_MS))
+	if (!st_two_open(st, &a, &b, 0))
 		goto out;
 	to_b = st_node_knows(&a, &b);
+	/* It is connected before there is little time. */
+	if (!CHECK_EQ(st,
+		      st_pass(r, &a, &b, to_b, 10)
+			      ?: st_node_limit(&a, SHORT_MS),
+		      0, "a message arrives"))
+		goto out;
 	for (i = 0; i < FLOOD; i++)
 		ret = ret ?: st_flood_send(r, &a, to_b, i);
 	for (i = 0; i < FLOOD; i++) {
@@ -226,7 +236,8 @@ static noinline_for_stack void st_rdm_flood(struct st *st, struct st_room *r)
 	while (got < sent && st_flood_arrives(r, &b, got))
 		got++;
 	CHECK_EQ(st, got, sent, "those that it took arrive");
-	CHECK_EQ(st, st_pass(r, &a, &b, to_b, 10), 0, "so does the next");
+	CHECK_EQ(st, st_node_limit(&a, LONG_MS) ?: st_pass(r, &a, &b, to_b, 10),
+		 0, "so does the next");
 out:
 	st_node_close(&a);
 	st_node_close(&b);
