@@ -13,6 +13,7 @@
 #include "../st.h"
 
 #define ROUNDS	 3
+#define TRIES	 20 /* rounds, those among them that say nothing */
 #define LEN	 PAGE_SIZE
 #define HELD_MS	 400
 #define LEAVE_MS 100 /* until the endpoint has handed the message over */
@@ -34,7 +35,10 @@ static int st_late_send(struct st_pair *p, struct st_op *tx, struct st_op *rx,
 	return ret;
 }
 
-/* Return how many bytes of what was written afterwards the peer has; -errno. */
+/*
+ * Return how many bytes of what was written afterwards the peer has; -errno. -EAGAIN: the
+ * message was through when the endpoint closed, on a machine with much to do.
+ */
 static int st_late_round(struct st *st, u8 *src, u8 *dst)
 {
 	struct st_op *tx = st_op_new(st), *rx = st_op_new(st);
@@ -46,8 +50,8 @@ static int st_late_round(struct st *st, u8 *src, u8 *dst)
 		goto close;
 	fi_close(&p.a->fid);
 	p.a = NULL;
-	if (st_op_result(p.acq, tx, 0) != ECANCELED)
-		ret = -EPROTO;
+	ret = st_op_result(p.acq, tx, 0);
+	ret = ret == ECANCELED ? 0 : ret ? -EPROTO : -EAGAIN;
 	msleep(REUSE_MS);
 	memset(src, NEW_BYTE, LEN);
 	msleep(2 * HELD_MS);
@@ -64,15 +68,18 @@ void st_test_late(struct st *st)
 {
 	u8 *src = (u8 *)__get_free_page(GFP_KERNEL);
 	u8 *dst = (u8 *)__get_free_page(GFP_KERNEL);
-	int i, n = 0, bytes = 0;
+	int i, rounds = 0, n = 0, bytes = 0;
 
 	if (!CHECK(st, src && dst, "there is memory to send"))
 		goto out;
-	for (i = 0; i < ROUNDS && n >= 0; i++) {
+	for (i = 0; i < TRIES && rounds < ROUNDS; i++) {
 		n = st_late_round(st, src, dst);
 		bytes += max(n, 0);
+		rounds += n >= 0;
+		if (n < 0 && n != -EAGAIN)
+			break;
 	}
-	CHECK_EQ(st, min(n, 0), 0,
+	CHECK_EQ(st, rounds, ROUNDS,
 		 "an endpoint closes whose message is on its way");
 	CHECK_EQ(st, bytes, 0,
 		 "its peer has no byte that was written afterwards");
