@@ -371,8 +371,9 @@ left_nothing() {
 	wait_for 60 slab_as_in /tmp/slab.before "$1"
 	check "no cache has $1 objects more than before" \
 		slab_as_in /tmp/slab.before "$1"
+	# What is freed when all processors have looked is late on a busy machine.
 	check "the kernel has not grown by 2 MiB from $_before KiB" \
-		kernel_below $((_before + 2048))
+		wait_for 60 kernel_below $((_before + 2048))
 }
 
 # cycles N [PARAMETER=VALUE...]: connections, regions and providers come and go

@@ -31,7 +31,8 @@ DELIVERY, COMMIT = 1 << 2, 1 << 3
 ANSWER_BYTES = 16
 LENT_BYTES = 256 * 1024  # of the message that the target sends who asks
 LENT_S = 20
-SETTLE_S = 0.5  # of the target, to hear of an acknowledgement
+SETTLE_S = 0.5  # of what is on its way, until this end has no room for more
+TICK_S = 0.02
 RIGHT_KEYS = 16  # of the attacks
 
 
@@ -43,6 +44,17 @@ def regions():
 
 def peer():
     return Peer(PORT, gone_s=GONE_S)
+
+
+def parameter(name):
+    return int((PARAMETERS / name).read_text(encoding="ascii"))
+
+
+def await_connected(n):
+    """Until the target has so many that have not ended, or for long enough."""
+    end = time.monotonic() + LENT_S
+    while parameter("taken") - parameter("ended") != n and time.monotonic() < end:
+        time.sleep(TICK_S)
 
 
 def point(good, text):
@@ -172,11 +184,13 @@ def lent(acknowledge_early):
         with contextlib.suppress(ConnectionError, TimeoutError):
             while len(came) < 2 * ANSWER_BYTES + LENT_BYTES:
                 if acknowledge_early and len(came) >= 2 * ANSWER_BYTES:
+                    # This one and the honest one: those before have ended.
+                    await_connected(2)
                     time.sleep(SETTLE_S)
                     had = len(came) + len(one.recv(65536, socket.MSG_PEEK))
                     one.sendall(header(MSG, op_data=ACK))
                     acknowledge_early = False
-                    time.sleep(SETTLE_S)
+                    await_connected(1)
                 piece = one.recv(65536)
                 if not piece:
                     break
@@ -256,7 +270,7 @@ def main():
     point(stale.ended > 0, f"{stale.ended} writers to a region that went were ended")
     point(honest.failed is None and honest.rounds > 0,
           f"the honest one did {honest.rounds} rounds ({honest.failed})")
-    bad = int((PARAMETERS / "bad").read_text(encoding="ascii"))
+    bad = parameter("bad")
     point(bad == 0, f"{bad} bytes landed where they must not")
 
 

@@ -29,7 +29,8 @@ check "no connection is left" wait_for 60 all_over
 diag "connections $(target taken), refused $(target refused)," \
 	"messages $(target messages)"
 check "no byte landed where it must not" test "$(target bad)" = 0
-check "the kernel has not grown by 4 MiB" kernel_below $((_before + 4096))
+check "the kernel has not grown by 4 MiB" \
+	wait_for 60 kernel_below $((_before + 4096))
 check "a broken rule is in the log" eval 'case_log | grep -q "connection .* ends:"'
 check "the target unloads" rmmod kfi_target
 check "no object is left open" wait_for 10 fabric_idle

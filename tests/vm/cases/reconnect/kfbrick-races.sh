@@ -243,7 +243,8 @@ free_later() {
 	probe release
 	check "the discard ends" wait_for $LONG_S is_over $_discarder
 	probe clear
-	check "the other client's bytes are there" other_has 68M
+	check "the other client's bytes are there" \
+		wait_for $LONG_S other_has 68M
 	check_fails "the discard has failed" wait $_discarder
 	check "so has the disk, for good" wait_for $LONG_S state_is dead
 	check_fails "detaching says so" detach_disk

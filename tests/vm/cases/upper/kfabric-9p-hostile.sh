@@ -114,7 +114,8 @@ if [ "${K9P_ROUNDS:-2}" -gt 0 ]; then
 	for i in $(seq 2 "${K9P_ROUNDS:-2}"); do
 		all_answers "$i"
 	done
-	check "the kernel has not grown by 4 MiB" kernel_below $((_before + 4096))
+	check "the kernel has not grown by 4 MiB" \
+		wait_for 60 kernel_below $((_before + 4096))
 fi
 check "a broken rule is in the log" eval \
 	'case_log | grep -q "a reply that belongs to no request"'
