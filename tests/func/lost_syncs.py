@@ -23,7 +23,7 @@ import time
 import lab
 import load
 from device_disk import DeviceDisk
-from failing_disk import DiskTest
+from failing_disk import HAPPENS_S, DiskTest
 
 TRIALS = int(sys.argv.pop(1)) if len(sys.argv) > 1 and sys.argv[1].isdigit() else 30
 SEED = (int(sys.argv.pop(1)) if len(sys.argv) > 1 and sys.argv[1].isdigit()
@@ -94,7 +94,7 @@ class Model:
         That the disk's own cache was not emptied is told to one sync. A brickd that
         is killed in it cannot know, nor the next one: durability.md says so.
         """
-        end = time.monotonic() + HIT_S
+        end = time.monotonic() + HAPPENS_S
         while (self.disk.count("on=flush") > self.flushes
                and self.says_failed() == self.said and time.monotonic() < end):
             time.sleep(TICK_S)
