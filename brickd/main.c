@@ -353,5 +353,6 @@ int main(int argc, char **argv)
 		status = serve_until_stopped(&config, &a);
 	}
 	brick_config_fini(&config);
+	brick_log_drain();
 	return status;
 }

@@ -262,6 +262,7 @@ static void server_tick(void *ctx)
 	struct brick_server *server = ctx;
 
 	brick_notify_alive();
+	brick_log_go_on();
 	brick_tier_run(&server->tier);
 	for (uint32_t i = 0; i < server->net.n_fabrics; i++)
 		brick_listen_service(&server->net.fabrics[i]);

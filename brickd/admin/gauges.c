@@ -6,6 +6,7 @@
 
 #include "brickd/admin/view.h"
 #include "brickd/base/clock.h"
+#include "brickd/base/log_sink.h"
 #include "brickd/net/conn.h"
 #include "brickd/session/session.h"
 #include "brickd/tier/tier_pins.h"
@@ -22,10 +23,10 @@ const char *brick_slot_state_name(unsigned int state)
 	return state < BRICK_SLOT_STATES ? names[state] : "?";
 }
 
-/* By all bounds that there are. */
+/* By all bounds that there are; and those that nobody took. */
 static uint64_t count_suppressed(const struct brick_view *view)
 {
-	uint64_t n = view->sessions->lines.suppressed +
+	uint64_t n = brick_sink_lost() + view->sessions->lines.suppressed +
 		     view->storage->slow_lines.suppressed +
 		     view->storage->fault_lines.suppressed;
 

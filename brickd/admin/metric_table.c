@@ -228,7 +228,8 @@ static const struct brick_metric metrics[] = {
 	{
 		.name = "log_lines_suppressed",
 		.unit = "",
-		.help = "Log lines left out because there were too many of a kind",
+		.help = "Log lines left out because there were too many of a "
+			"kind, or lost because nobody took them",
 		.kind = BRICK_METRIC_COUNTER,
 		.is_looked_up = true,
 		.offset = offsetof(struct brick_gauges, log_lines_suppressed),

@@ -8,19 +8,21 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <sys/uio.h>
 #include <time.h>
 #include <unistd.h>
 
-#ifdef BRICK_HAVE_SYSTEMD
-#define SD_JOURNAL_SUPPRESS_LOCATION
-#include <systemd/sd-journal.h>
-#endif
-
 #include "brickd/base/clock.h"
+#include "brickd/base/log_sink.h"
 
 #define LOG_LINE_BYTES	1024
 #define LOG_FIELD_BYTES 128
+#define LOG_FIELDS_MAX	4
+#define LOG_DRAIN_MS	2000
+#define LOG_LOOK_NS	10000000
+
+_Static_assert(LOG_LINE_BYTES + LOG_FIELDS_MAX * LOG_FIELD_BYTES + 64 <=
+		       BRICK_SINK_TEXT_BYTES,
+	       "a line and its fields fit into what takes them");
 
 enum log_sink {
 	LOG_SINK_PREFIXED, /* "<6>brickd: ...", for whoever reads stderr */
@@ -106,28 +108,22 @@ static int fields_of(const char *who, struct journal_field *fields, int max)
 	return n;
 }
 
-/* Return: whether the journal has taken it. */
-static bool send_to_journal(int priority, const char *who, const char *message)
+/* Neither values nor fields have a control character. Return: bytes. */
+static size_t put_entry(int priority, const char *who, const char *message,
+			char *entry, size_t size)
 {
-	enum {
-		FIXED = 3,
-		ABOUT = 4
-	};
-	struct journal_field level, about[ABOUT];
-	char text[LOG_LINE_BYTES + sizeof("MESSAGE=")];
-	struct iovec iov[FIXED + ABOUT];
-	int n = who ? fields_of(who, about, ABOUT) : 0;
+	struct journal_field about[LOG_FIELDS_MAX];
+	int n = who ? fields_of(who, about, LOG_FIELDS_MAX) : 0;
+	size_t len;
 
-	(void)snprintf(text, sizeof(text), "MESSAGE=%s", message);
-	(void)snprintf(level.text, sizeof(level.text), "PRIORITY=%d", priority);
-	iov[0].iov_base = text;
-	iov[1].iov_base = level.text;
-	iov[2].iov_base = (char[]){ "SYSLOG_IDENTIFIER=brickd" };
+	len = (size_t)snprintf(entry, size,
+			       "MESSAGE=%s\nPRIORITY=%d\n"
+			       "SYSLOG_IDENTIFIER=brickd\n",
+			       message, priority);
 	for (int i = 0; i < n; i++)
-		iov[FIXED + i].iov_base = about[i].text;
-	for (int i = 0; i < FIXED + n; i++)
-		iov[i].iov_len = strlen(iov[i].iov_base);
-	return sd_journal_sendv(iov, FIXED + n) >= 0;
+		len += (size_t)snprintf(entry + len, size - len, "%s\n",
+					about[i].text);
+	return len;
 }
 
 #else
@@ -137,9 +133,10 @@ static bool stderr_is_journal(void)
 	return false;
 }
 
-static bool send_to_journal(int priority, const char *who, const char *message)
+static size_t put_entry(int priority, const char *who, const char *message,
+			char *entry, size_t size)
 {
-	return false;
+	return 0;
 }
 
 #endif
@@ -150,6 +147,9 @@ void brick_log_open(void)
 		log_sink = LOG_SINK_JOURNAL;
 	else if (isatty(STDERR_FILENO))
 		log_sink = LOG_SINK_TERMINAL;
+	else
+		log_sink = LOG_SINK_PREFIXED;
+	brick_sink_open();
 }
 
 /* What stands before a message. Return: bytes. */
@@ -168,12 +168,14 @@ static size_t put_prefix(int priority, char *line, size_t size)
 	return len;
 }
 
-__attribute__((format(printf, 3, 0))) static void
-log_line(int priority, const char *who, const char *fmt, va_list ap)
+/* Who counts lines that were lost has their number, others 0. */
+__attribute__((format(printf, 4, 0))) static void
+log_line(int priority, const char *who, unsigned int n_counted, const char *fmt,
+	 va_list ap)
 {
-	char line[LOG_LINE_BYTES];
+	char line[LOG_LINE_BYTES], entry[BRICK_SINK_TEXT_BYTES];
+	struct brick_sink_text out = { .line = line, .n_counted = n_counted };
 	size_t len, text, room = sizeof(line) - 1;
-	ssize_t written;
 	int n;
 
 	text = put_prefix(priority, line, room);
@@ -190,13 +192,55 @@ log_line(int priority, const char *who, const char *fmt, va_list ap)
 		if ((unsigned char)line[i] < ' ' || line[i] == 0x7f)
 			line[i] = '?';
 	line[len] = '\0';
-	if (log_sink == LOG_SINK_JOURNAL &&
-	    send_to_journal(priority, who, line + text))
-		return;
+	if (log_sink == LOG_SINK_JOURNAL) {
+		out.entry = entry;
+		out.entry_len = put_entry(priority, who, line + text, entry,
+					  sizeof(entry));
+	}
 	line[len++] = '\n';
-	/* Nobody is left to be told when the log cannot be written. */
-	written = write(STDERR_FILENO, line, len);
-	(void)written;
+	out.line_len = len;
+	brick_sink_put(&out);
+}
+
+__attribute__((format(printf, 2, 3))) static void
+log_count(unsigned int n_counted, const char *fmt, ...)
+{
+	va_list ap;
+
+	va_start(ap, fmt);
+	log_line(LOG_WARNING, NULL, n_counted, fmt, ap);
+	va_end(ap);
+}
+
+/* Before the next line, at every level: they may have been of any. */
+static void tell_lost(void)
+{
+	unsigned int n = brick_sink_take_lost();
+
+	if (n)
+		log_count(n,
+			  "%u lines of the log were lost: nobody took them in "
+			  "time",
+			  n);
+}
+
+void brick_log_go_on(void)
+{
+	(void)brick_sink_go_on();
+	tell_lost();
+}
+
+void brick_log_drain(void)
+{
+	const struct timespec wait = { .tv_nsec = LOG_LOOK_NS };
+	uint64_t until_ms = brick_now_ms() + LOG_DRAIN_MS;
+
+	for (;;) {
+		tell_lost();
+		if (brick_sink_go_on() || brick_now_ms() >= until_ms)
+			break;
+		nanosleep(&wait, NULL);
+	}
 }
 
 void brick_log(int priority, const char *who, const char *fmt, ...)
@@ -205,8 +249,9 @@ void brick_log(int priority, const char *who, const char *fmt, ...)
 
 	if (priority > log_level)
 		return;
+	tell_lost();
 	va_start(ap, fmt);
-	log_line(priority, who, fmt, ap);
+	log_line(priority, who, 0, fmt, ap);
 	va_end(ap);
 }
 
@@ -233,7 +278,8 @@ void brick_log_limited(struct brick_ratelimit *rl, int priority,
 		return;
 	}
 	rl->printed++;
+	tell_lost();
 	va_start(ap, fmt);
-	log_line(priority, who, fmt, ap);
+	log_line(priority, who, 0, fmt, ap);
 	va_end(ap);
 }

@@ -4,6 +4,9 @@
  * syslog priority prefix. Where stderr is the journal's, it gets the line with
  * fields that tell whom it is about.
  *
+ * A daemon does not wait for whoever reads its log: what finds no room is held, beyond
+ * a bound it is lost and counted, and a line says how many (log_sink.h).
+ *
  * Context: any thread; a line is one write(), so lines never mix. Control
  * characters are replaced, for some of the text comes from peers.
  */
@@ -17,6 +20,8 @@
 /**
  * brick_log_open - see where stderr goes, and write for whoever reads that
  *
+ * From now on a line is never waited for.
+ *
  * Context: before the first other thread starts.
  */
 void brick_log_open(void);
@@ -28,6 +33,20 @@ void brick_log_open(void);
  * Context: any thread.
  */
 void brick_log_set_level(int priority);
+
+/**
+ * brick_log_go_on - lines that found no room go out, as far as there is room now
+ *
+ * Context: the loop's tick.
+ */
+void brick_log_go_on(void);
+
+/**
+ * brick_log_drain - at the end lines that found no room get two seconds
+ *
+ * Context: may wait.
+ */
+void brick_log_drain(void);
 
 /* What log-level calls LOG_ERR to LOG_DEBUG; those before have names, too. */
 const char *brick_log_level_name(int priority);

@@ -4,7 +4,15 @@
 
 #ifdef BRICK_HAVE_SYSTEMD
 
+#include <errno.h>
 #include <inttypes.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/un.h>
 #include <systemd/sd-daemon.h>
 
 #include "brickd/base/clock.h"
@@ -12,40 +20,105 @@
 #define US_PER_MS UINT64_C(1000)
 /* systemd's own clock of a stop has slack beyond what the daemon asks for. */
 #define STOP_SLACK_MS UINT64_C(30000)
+#define STATE_BYTES   64
+#define STATUS_BYTES  512
+#define TEXT_BYTES    (STATE_BYTES + STATUS_BYTES)
 
 static uint64_t next_alive_ms;
+static int manager_fd = -1;
 
-void brick_notify_ready(const char *what)
+/* What the manager was not told yet. */
+static char state[STATE_BYTES];
+static char status[STATUS_BYTES];
+
+/* Return: bytes of the address, or 0: nobody listens, or not at a place we know. */
+static socklen_t manager_address(struct sockaddr_un *address)
 {
-	sd_notifyf(0, "READY=1\nSTATUS=%s", what);
+	const char *place = getenv("NOTIFY_SOCKET");
+	size_t len = place ? strlen(place) : 0;
+
+	if (len < 2 || len >= sizeof(address->sun_path) ||
+	    (*place != '/' && *place != '@'))
+		return 0;
+	address->sun_family = AF_UNIX;
+	memcpy(address->sun_path, place, len + 1);
+	if (*place == '@')
+		address->sun_path[0] = '\0';
+	else
+		len++;
+	return (socklen_t)(offsetof(struct sockaddr_un, sun_path) + len);
+}
+
+/*
+ * sd_notify() waits for a manager that takes nothing, and wants a descriptor each
+ * time. Return: whether it is to be told again.
+ */
+static bool tell_fails(const char *text)
+{
+	struct sockaddr_un address = { 0 };
+	socklen_t len = manager_address(&address);
+
+	if (!len)
+		return false;
+	if (manager_fd < 0)
+		manager_fd = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+	if (manager_fd < 0)
+		return true;
+	return sendto(manager_fd, text, strlen(text),
+		      MSG_DONTWAIT | MSG_NOSIGNAL, (struct sockaddr *)&address,
+		      len) < 0 &&
+	       (errno == EAGAIN || errno == ENOBUFS);
+}
+
+static void tell_news(void)
+{
+	char text[TEXT_BYTES];
+
+	if (!*state && !*status)
+		return;
+	(void)snprintf(text, sizeof(text), "%s%s", state, status);
+	if (tell_fails(text))
+		return;
+	*state = '\0';
+	*status = '\0';
 }
 
 void brick_notify_status(const char *what)
 {
-	sd_notifyf(0, "STATUS=%s", what);
+	(void)snprintf(status, sizeof(status), "STATUS=%.*s\n",
+		       STATUS_BYTES - 16, what);
+	tell_news();
+}
+
+void brick_notify_ready(const char *what)
+{
+	(void)snprintf(state, sizeof(state), "READY=1\n");
+	brick_notify_status(what);
 }
 
 void brick_notify_reloading(void)
 {
-	sd_notify(0, "RELOADING=1\nSTATUS=reading the settings again");
+	(void)snprintf(state, sizeof(state), "RELOADING=1\n");
+	brick_notify_status("reading the settings again");
 }
 
 void brick_notify_stopping(uint64_t timeout_ms)
 {
-	sd_notifyf(0,
-		   "STOPPING=1\nSTATUS=stopping\n"
-		   "EXTEND_TIMEOUT_USEC=%" PRIu64,
-		   (timeout_ms + STOP_SLACK_MS) * US_PER_MS);
+	(void)snprintf(state, sizeof(state),
+		       "STOPPING=1\nEXTEND_TIMEOUT_USEC=%" PRIu64 "\n",
+		       (timeout_ms + STOP_SLACK_MS) * US_PER_MS);
+	brick_notify_status("stopping");
 }
 
 void brick_notify_alive(void)
 {
 	uint64_t now_ms = brick_now_ms(), every_us;
 
-	if (now_ms < next_alive_ms || sd_watchdog_enabled(0, &every_us) <= 0)
+	tell_news();
+	if (now_ms < next_alive_ms || sd_watchdog_enabled(0, &every_us) <= 0 ||
+	    tell_fails("WATCHDOG=1"))
 		return;
 	next_alive_ms = now_ms + every_us / 2 / US_PER_MS;
-	sd_notify(0, "WATCHDOG=1");
 }
 
 #else

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * What the service manager is told: sd_notify(3) where libsystemd was found and
- * a manager listens, else nothing.
+ * a manager listens, else nothing. Nobody waits for the manager: one that takes nothing
+ * is told at a later tick what has become of it by then.
  *
  * Context: the loop thread, or main() before and after the loop.
  */
@@ -33,7 +34,8 @@ void brick_notify_stopping(uint64_t timeout_ms);
 /**
  * brick_notify_alive - the loop turns
  *
- * Called at every tick; tells the manager at half the watchdog's time.
+ * Called at every tick; tells the manager at half the watchdog's time, and what it was
+ * not told yet.
  */
 void brick_notify_alive(void);
 

@@ -22,6 +22,9 @@ QUOTAS = PLAIN + "quotas:Quotas."
 RATES = PLAIN + "rates:Rates."
 CONFIG = "tests/unit/brickd/test-brickd-config"
 FAILED_AUTHS = PLAIN + "logs:Logs.test_what_needs_no_key_hides_no_failed_authentication"
+LOG = "tests/unit/brickd/test-brickd-log"
+UNREAD = PLAIN + "logs:Logs.test_a_log_that_nobody_reads_for_now_keeps_no_client_waiting"
+NOTIFY = "tests/unit/brickd/test-brickd-notify"
 LISTEN = "tests/unit/brickd/test-brickd-listen"
 ARRIVING = "tests/unit/stcp/test-stcp-arriving"
 MOVED = "tests/unit/stcp/test-stcp-moved"
@@ -656,4 +659,31 @@ BRICKD_MUTANTS = {
     "evictions-are-not-counted": Mutant(
         "numbers", "session_end.c", "\tbrick_count(&s->all->counters->evictions);\n", "",
         PLAIN + "metrics:Page.test_sessions_that_a_reload_ends_are_counted", folder=SESSION),
+    # A log that nobody reads.
+    "pipe-of-the-log-is-waited-for": Mutant(
+        "log", "log_sink.c", "O_WRONLY | O_NONBLOCK | O_NOCTTY", "O_WRONLY | O_NOCTTY", LOG,
+        folder=BASE),
+    "journal-is-waited-for": Mutant(
+        "log", "log_sink.c", "if (sendto(sink.journal_fd, entry, len, MSG_DONTWAIT | MSG_NOSIGNAL,",
+        "if (sendto(sink.journal_fd, entry, len, MSG_NOSIGNAL,",
+        PLAIN + "logs:Logs.test_a_journal_that_takes_nothing_for_now_keeps_no_client_waiting",
+        folder=BASE),
+    "line-overtakes-those-that-are-held": Mutant(
+        "log", "log_sink.c", "if (!send_held() || !send_line(text->line,",
+        "if (!send_line(text->line,", LOG, folder=BASE),
+    "lines-that-are-lost-are-not-told": Mutant(
+        "log", "log_sink.c", "\t\tn = sink.n_lost;\n", "", LOG, folder=BASE),
+    "line-that-is-held-goes-beyond-its-room": Mutant(
+        "log", "log_sink.c", "return bytes <= sizeof(sink.held) - sink.n_held;",
+        "return bytes <= sizeof(sink.held) + 4096 - sink.n_held;", LOG, folder=BASE),
+    "lines-that-are-held-at-the-end-are-lost": Mutant(
+        "log", "log.c", "if (brick_sink_go_on() || brick_now_ms() >= until_ms)", "if (1)", LOG,
+        folder=BASE),
+    "held-lines-wait-for-the-next-one": Mutant(
+        "log", "server.c", "\tbrick_log_go_on();\n", "", UNREAD, folder="brickd"),
+    "manager-is-waited-for": Mutant(
+        "log", "notify.c", "MSG_DONTWAIT | MSG_NOSIGNAL", "MSG_NOSIGNAL", NOTIFY, folder=BASE),
+    "manager-that-took-nothing-is-told-no-more": Mutant(
+        "log", "notify.c", "\tif (tell_fails(text))\n\t\treturn;\n", "\t(void)tell_fails(text);\n",
+        NOTIFY, folder=BASE),
 }

@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause
 """What brickd says of whom, and what becomes of it when nobody listens."""
+import fcntl
 import os
 import re
 import signal
@@ -12,6 +13,8 @@ from tcp_peers import Peer, hello, request
 
 TRIES = 600
 DISCONNECTS = 100
+# Clients, whose lines are more than a brick keeps for a log that nobody reads.
+MANY = 250
 # A client that is told that its lease ends has a third of it to answer.
 LEASE = "lease-ms = 20000"
 # A command whose core may be as large as it likes.
@@ -261,6 +264,76 @@ class Logs(lab.FuncTest):
         for _ in range(3):
             self.ok(b.ctl("ping", "-c", "1"))
         self.assertEqual(b.stop(), 0)
+
+    def hears_all(self, text, n):
+        """The log says how many of its lines were lost, all others are whole."""
+        lost = re.findall(r"(\d+) lines of the log were lost: nobody took them in time", text)
+        self.assertTrue(lost, text[-1000:])
+        lines = text.splitlines()
+        for line in lines:
+            self.assertRegex(line, r"^<\d>brickd: ")
+        told = sum("authenticated" in line for line in lines)
+        self.assertLess(told, n)
+        # A client of this brick is three lines or more.
+        self.assertGreaterEqual(sum(map(int, lost)) + len(lines), 3 * n)
+
+    def test_a_log_that_nobody_reads_for_now_keeps_no_client_waiting(self):
+        reader, writer = os.pipe()
+        fcntl.fcntl(writer, fcntl.F_SETPIPE_SZ, 4096)
+        b = self.brick(settings="log-level = debug").start(stderr=writer)
+        os.close(writer)
+        said = b""
+        try:
+            for _ in range(MANY):
+                self.ok(b.ctl("ping", "-c", "1"))
+            os.set_blocking(reader, False)
+
+            def hear():
+                nonlocal said
+                try:
+                    said += os.read(reader, 65536)
+                except BlockingIOError:
+                    pass
+                return b"were lost" in said
+            self.until(hear, "the news of what was lost")
+            # What is said at the end comes out, too.
+            os.set_blocking(reader, True)
+            self.assertEqual(b.stop(), 0)
+            while piece := os.read(reader, 65536):
+                said += piece
+        finally:
+            os.close(reader)
+        self.hears_all(said.decode(), MANY)
+        self.assertTrue(said.endswith(b"stopped cleanly\n"))
+
+    def test_a_log_that_nobody_reads_at_all_does_not_keep_a_brick_from_stopping(self):
+        reader, writer = os.pipe()
+        self.addCleanup(os.close, reader)
+        fcntl.fcntl(writer, fcntl.F_SETPIPE_SZ, 4096)
+        b = self.brick(settings="log-level = debug").start(stderr=writer)
+        os.close(writer)
+        for _ in range(OFTEN):
+            self.ok(b.ctl("ping", "-c", "1"))
+        self.assertEqual(b.stop(), 0)
+
+    def test_a_journal_that_takes_nothing_for_now_keeps_no_client_waiting(self):
+        b = self.brick(settings="log-level = debug")
+        journal = self.journal(b)
+        for _ in range(MANY):
+            self.ok(b.ctl("ping", "-c", "1"))
+        journal.setblocking(False)
+        said = []
+
+        def hear():
+            try:
+                while True:
+                    said.append(journal.recv(65536).decode())
+            except BlockingIOError:
+                return any("were lost" in entry for entry in said)
+        self.until(hear, "the news of what was lost")
+        lost = [re.search(r"(?m)^MESSAGE=(\d+) lines of the log were lost", e) for e in said]
+        self.assertGreaterEqual(sum(int(x[1]) for x in lost if x) + len(said), 3 * MANY)
+        self.assertEqual(b.log_text(), "")
 
     def test_a_ready_descriptor_that_nobody_reads_is_said_and_no_more(self):
         b = self.brick().start()
