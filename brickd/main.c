@@ -326,6 +326,9 @@ int main(int argc, char **argv)
 	status = parse_arguments(argc, argv, &a);
 	if (status >= 0)
 		return status;
+	/* Whoever only looks at the settings may be interrupted. */
+	if (!a.check)
+		brick_server_hold_signals();
 	brick_log_open();
 	/* Each connection takes a handful of descriptors. */
 	if (!getrlimit(RLIMIT_NOFILE, &limit)) {

@@ -272,17 +272,28 @@ static void server_tick(void *ctx)
 	brick_metrics_tick(&server->view);
 }
 
+static void signals_heard(sigset_t *set)
+{
+	sigemptyset(set);
+	sigaddset(set, SIGTERM);
+	sigaddset(set, SIGINT);
+	sigaddset(set, SIGHUP);
+}
+
+void brick_server_hold_signals(void)
+{
+	sigset_t set;
+
+	signals_heard(&set);
+	(void)sigprocmask(SIG_BLOCK, &set, NULL);
+}
+
 static int open_signals(struct brick_server *server)
 {
 	sigset_t set;
 	int fd;
 
-	sigemptyset(&set);
-	sigaddset(&set, SIGTERM);
-	sigaddset(&set, SIGINT);
-	sigaddset(&set, SIGHUP);
-	if (sigprocmask(SIG_BLOCK, &set, NULL))
-		return -errno;
+	signals_heard(&set);
 	fd = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
 	if (fd < 0)
 		return -errno;

@@ -52,6 +52,16 @@ struct brick_server {
 };
 
 /**
+ * brick_server_hold_signals - SIGTERM, SIGINT and SIGHUP wait until brickd serves
+ *
+ * One that came at the default would end a start half-way, behind which a store is
+ * not clean; and threads that a fabric's provider starts inherit what is blocked.
+ *
+ * Context: before anything is opened, and before any other thread starts.
+ */
+void brick_server_hold_signals(void);
+
+/**
  * brick_server_start - open the store, test the fabrics, start the threads
  * @server: zeroed
  * @config: checked, with keys; stays the server's until it has stopped

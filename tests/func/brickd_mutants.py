@@ -686,4 +686,8 @@ BRICKD_MUTANTS = {
     "manager-that-took-nothing-is-told-no-more": Mutant(
         "log", "notify.c", "\tif (tell_fails(text))\n\t\treturn;\n", "\t(void)tell_fails(text);\n",
         NOTIFY, folder=BASE),
+    "signal-during-the-start-ends-it": Mutant(
+        "signals", "server.c", "\t(void)sigprocmask(SIG_BLOCK, &set, NULL);\n", "",
+        "tests/func/brickd-held:reload:Start.test_a_stop_before_the_brick_serves_is_a_clean_one",
+        folder="brickd"),
 }

@@ -1,7 +1,9 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """SIGHUP: clients, keys and grants are taken; mistakes change nothing."""
+import os
 import signal
 import subprocess
+import threading
 
 import lab
 
@@ -180,6 +182,44 @@ class Reload(lab.FuncTest):
             self.ok(self.b.ctl("ping", "--count", "1"))
             self.until(lambda: ": accepted" in self.b.log_text()[before:] or not detail, "detail")
             self.assertEqual(": accepted" in self.b.log_text()[before:], detail)
+
+
+class Start(lab.FuncTest):
+    """Signals that come while brickd starts are heard when it serves."""
+
+    def setUp(self):
+        super().setUp()
+        self.hold = self.folder / "hold"
+        self.hold.mkdir()
+        os.environ["HOLD"] = str(self.hold)
+        self.addCleanup(os.environ.pop, "HOLD")
+        self.b = self.brick(program=lab.FUNC_BIN / "brickd-held")
+
+    def start_with(self, what, number):
+        """Starts the brick, and sends it a signal when it has come that far."""
+        held = self.hold / what
+        held.touch()
+        starting = threading.Thread(target=self.b.start)
+        starting.start()
+        self.addCleanup(starting.join)
+        self.addCleanup(held.unlink, missing_ok=True)
+        self.until(lambda: f"held: {what}" in self.b.log_text(), what)
+        self.b.process.send_signal(number)
+        held.unlink()
+        starting.join()
+
+    def test_a_reload_before_the_brick_serves_does_not_end_it(self):
+        self.start_with("selftest", signal.SIGHUP)
+        self.until(lambda: "clients and grants read again" in self.b.log_text(), "the reload")
+        self.ok(self.b.ctl("ping", "-c", "1"))
+        self.assertEqual(self.b.stop(), 0)
+
+    def test_a_stop_before_the_brick_serves_is_a_clean_one(self):
+        self.start_with("opened", signal.SIGTERM)
+        self.assertEqual(self.b.process.wait(timeout=lab.STOP_S), 0)
+        self.assertIn("stopped cleanly", self.b.log_text())
+        self.b.start()
+        self.assertNotIn("not clean", self.b.log_text())
 
 
 if __name__ == "__main__":

@@ -2,7 +2,9 @@
 /*
  * Linked over brickd: threads that can be held. While the folder HOLD has a file
  * lookup, commit or copy, the registrar looks up no block, the store thread
- * commits nothing, and the tier copies nothing; each says so.
+ * commits nothing, and the tier copies nothing; while it has a file selftest or opened,
+ * the start does not go on before the self-test of a fabric, or when the store has been
+ * opened. Each says so.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -10,6 +12,8 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "brickd/net/devices.h"
+#include "brickd/net/selftest.h"
 #include "brickd/store/move.h"
 #include "brickd/store/store.h"
 
@@ -29,13 +33,23 @@ void __real_brick_move_copy(struct brick_store *s, struct brick_move *moves,
 void __wrap_brick_move_copy(struct brick_store *s, struct brick_move *moves,
 			    unsigned int n);
 
-static void hold(const char *what)
+int __real_brick_selftest(struct brick_fabric *fabric, char *err,
+			  size_t err_len);
+int __wrap_brick_selftest(struct brick_fabric *fabric, char *err,
+			  size_t err_len);
+int __real_brick_devices_try_medium(const struct brick_fabric *fabric,
+				    const struct brick_media *media, char *err,
+				    size_t err_len);
+int __wrap_brick_devices_try_medium(const struct brick_fabric *fabric,
+				    const struct brick_media *media, char *err,
+				    size_t err_len);
+
+static void hold_anybody(const char *what)
 {
 	const char *folder = getenv("HOLD");
 	char path[PATH_LEN];
 
-	/* Not the loop, which is the first thread. */
-	if (!folder || gettid() == getpid())
+	if (!folder)
 		return;
 	snprintf(path, sizeof(path), "%s/%s", folder, what);
 	if (access(path, F_OK))
@@ -43,6 +57,28 @@ static void hold(const char *what)
 	fprintf(stderr, "held: %s\n", what);
 	while (!access(path, F_OK))
 		nanosleep(&(struct timespec){ .tv_nsec = PAUSE_NS }, NULL);
+}
+
+/* Not the loop, which is the first thread. */
+static void hold(const char *what)
+{
+	if (gettid() != getpid())
+		hold_anybody(what);
+}
+
+int __wrap_brick_selftest(struct brick_fabric *fabric, char *err,
+			  size_t err_len)
+{
+	hold_anybody("selftest");
+	return __real_brick_selftest(fabric, err, err_len);
+}
+
+int __wrap_brick_devices_try_medium(const struct brick_fabric *fabric,
+				    const struct brick_media *media, char *err,
+				    size_t err_len)
+{
+	hold_anybody("opened");
+	return __real_brick_devices_try_medium(fabric, media, err, err_len);
 }
 
 int __wrap_brick_store_lookup(struct brick_store *s, uint64_t va,
