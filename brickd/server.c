@@ -49,7 +49,10 @@ void brick_server_tell_manager(const struct brick_server *server)
 	char what[BRICK_ERR_BYTES];
 
 	(void)snprintf(what, sizeof(what), "serving %s", server->config->store);
-	brick_notify_ready(what);
+	/* As when it failed: settings that are read again mend no medium. */
+	brick_notify_ready(server->storage.medium_failed
+				   ? "the medium failed: only reads are served"
+				   : what);
 }
 
 /* ---- threads and the loop ---- */

@@ -690,4 +690,9 @@ BRICKD_MUTANTS = {
         "signals", "server.c", "\t(void)sigprocmask(SIG_BLOCK, &set, NULL);\n", "",
         "tests/func/brickd-held:reload:Start.test_a_stop_before_the_brick_serves_is_a_clean_one",
         folder="brickd"),
+    "reload-hides-a-medium-that-failed": Mutant(
+        "numbers", "server.c", "brick_notify_ready(server->storage.medium_failed\n",
+        "brick_notify_ready(false\n",
+        "tests/func/brickd-failing:reload:Status.test_a_reload_does_not_hide_that_the_medium_failed",
+        folder="brickd"),
 }

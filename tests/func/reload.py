@@ -2,6 +2,7 @@
 """SIGHUP: clients, keys and grants are taken; mistakes change nothing."""
 import os
 import signal
+import socket
 import subprocess
 import threading
 
@@ -220,6 +221,48 @@ class Start(lab.FuncTest):
         self.assertIn("stopped cleanly", self.b.log_text())
         self.b.start()
         self.assertNotIn("not clean", self.b.log_text())
+
+
+class Status(lab.FuncTest):
+    def setUp(self):
+        super().setUp()
+        self.manager = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
+        self.addCleanup(self.manager.close)
+        self.manager.bind(str(self.folder / "notify"))
+        self.manager.setblocking(False)
+        self.said = []
+
+    def status(self):
+        """What "systemctl status" shows of the brick."""
+        try:
+            while True:
+                self.said += self.manager.recv(4096).decode().splitlines()
+        except BlockingIOError:
+            pass
+        return ([s for s in self.said if s.startswith("STATUS=")] or [None])[-1]
+
+    def test_a_reload_does_not_hide_that_the_medium_failed(self):
+        mark = self.folder / "failing"
+        b = self.brick(program=lab.FUNC_BIN / "brickd-failing")
+        b.environment |= {"FAILING_MEDIUM": str(mark),
+                          "NOTIFY_SOCKET": str(self.folder / "notify")}
+        b.start()
+        self.ok(b.ctl("ping", "-c", "1"))
+        if not self.status():
+            self.skipTest("built without systemd")
+        self.assertEqual(self.status(), f"STATUS=serving {b.store}")
+        mark.touch()
+        self.refused(b.ctl("alloc", "0x0+1"), REFUSED)
+        failed = "STATUS=the medium failed: only reads are served"
+        self.until(lambda: self.status() == failed, "the failure")
+        for refuse in False, True:
+            if refuse:
+                b.conf.write_text("upside = down\n")
+            n = self.said.count("READY=1")
+            b.process.send_signal(signal.SIGHUP)
+            self.until(lambda n=n: self.status() and self.said.count("READY=1") > n, "the reload")
+            self.assertEqual(self.status(), failed)
+        self.assertEqual(b.stop(), 1)
 
 
 if __name__ == "__main__":
