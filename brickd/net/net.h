@@ -51,6 +51,9 @@ enum brick_lines {
 	BRICK_LINES_CONNS, /* ends of others */
 	BRICK_LINES_NAMES, /* AUTHs of clients that there are not */
 	BRICK_LINES_KEYS, /* AUTHs of those that there are, with another key */
+	BRICK_LINES_ASTRAY, /* clients that want another brick */
+	BRICK_LINES_FENCES, /* who is fenced and admitted */
+	BRICK_LINES_FENCE_ERRORS, /* what of that cannot be written down */
 	BRICK_LINES_SHARES, /* clients that want more sessions than they may */
 	BRICK_LINES_QUOTAS, /* clients that want more blocks than they may */
 	BRICK_LINES_RESERVES, /* what clients have reserved */

@@ -127,8 +127,10 @@ void brick_op_auth(struct brick_op *op)
 	if (!sodium_is_zero(auth->brick_uuid, KFB_UUID_BYTES) &&
 	    memcmp(auth->brick_uuid, s->all->storage->uuid, KFB_UUID_BYTES) !=
 		    0) {
-		brick_log(LOG_NOTICE, c->who, "client %s expects another brick",
-			  client->name);
+		brick_log_limited(&s->all->net->lines[BRICK_LINES_ASTRAY],
+				  LOG_NOTICE, c->who,
+				  "client %s expects another brick",
+				  client->name);
 		brick_conn_disconnect(c);
 		brick_op_finish(op, KFB_ST_STALE);
 		return;

@@ -16,6 +16,7 @@
 
 #include "brickd/base/log.h"
 #include "brickd/base/util.h"
+#include "brickd/net/net.h"
 #include "brickd/op/handlers.h"
 #include "brickd/op/op.h"
 #include "brickd/session/sessions.h"
@@ -95,22 +96,25 @@ static void fence_next(struct brick_ops *ops);
 static void fence_written(struct brick_op *op)
 {
 	struct brick_ops *ops = brick_ops_of(op->session);
+	struct brick_ratelimit *lines = op->session->all->net->lines;
 	const char *name = op->req.u.fence.name;
 
 	TAILQ_REMOVE(&ops->fencing, op, fence_link);
 	if (op->error) {
 		brick_fences_failed(fences_of(op), name, keeps_out(op));
-		brick_log(LOG_ERR, op->session->who,
-			  "client %s is not %s: fences: %s: %s", name,
-			  keeps_out(op) ? "fenced" : "admitted",
-			  fences_of(op)->path, strerror(-op->error));
+		brick_log_limited(&lines[BRICK_LINES_FENCE_ERRORS], LOG_ERR,
+				  op->session->who,
+				  "client %s is not %s: fences: %s: %s", name,
+				  keeps_out(op) ? "fenced" : "admitted",
+				  fences_of(op)->path, strerror(-op->error));
 		brick_op_finish(op, KFB_ST_IO);
 	} else {
 		brick_fences_set(fences_of(op), name, keeps_out(op),
 				 is_in_group(op));
-		brick_log(LOG_NOTICE, op->session->who, "client %s is %s", name,
-			  keeps_out(op) ? "fenced: kept out"
-					: "admitted again");
+		brick_log_limited(&lines[BRICK_LINES_FENCES], LOG_NOTICE,
+				  op->session->who, "client %s is %s", name,
+				  keeps_out(op) ? "fenced: kept out"
+						: "admitted again");
 		if (keeps_out(op))
 			end_sessions(op);
 		else

@@ -25,6 +25,7 @@ FAILED_AUTHS = PLAIN + "logs:Logs.test_what_needs_no_key_hides_no_failed_authent
 LOG = "tests/unit/brickd/test-brickd-log"
 UNREAD = PLAIN + "logs:Logs.test_a_log_that_nobody_reads_for_now_keeps_no_client_waiting"
 NOTIFY = "tests/unit/brickd/test-brickd-notify"
+BOUNDED = PLAIN + "logs:Logs.test_clients_that_have_a_key_make_no_more_lines_than_others"
 LISTEN = "tests/unit/brickd/test-brickd-listen"
 ARRIVING = "tests/unit/stcp/test-stcp-arriving"
 MOVED = "tests/unit/stcp/test-stcp-moved"
@@ -695,4 +696,10 @@ BRICKD_MUTANTS = {
         "brick_notify_ready(false\n",
         "tests/func/brickd-failing:reload:Status.test_a_reload_does_not_hide_that_the_medium_failed",
         folder="brickd"),
+    "client-astray-is-told-without-a-bound": Mutant(
+        "log", "op_auth.c", "brick_log_limited(&s->all->net->lines[BRICK_LINES_ASTRAY],\n"
+        "\t\t\t\t  LOG_NOTICE,", "brick_log(LOG_NOTICE,", BOUNDED, folder=OP),
+    "fence-is-told-without-a-bound": Mutant(
+        "log", "op_fence.c", "brick_log_limited(&lines[BRICK_LINES_FENCES], LOG_NOTICE,",
+        "brick_log(LOG_NOTICE,", BOUNDED, folder=OP),
 }

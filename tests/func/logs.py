@@ -7,6 +7,7 @@ import re
 import signal
 import socket
 import subprocess
+import time
 
 import lab
 from tcp_peers import Peer, hello, request
@@ -234,6 +235,31 @@ class Logs(lab.FuncTest):
             self.assertNotEqual(b.ctl("info", client="a", key=b.key("b")).returncode, 0)
             self.assertEqual(b.log_text().count('authentication of "a" failed: wrong key'), n + 1,
                              said)
+        self.assertEqual(b.stop(), 0)
+
+    def is_bounded(self, said, make):
+        """What happens often is told as often as its kind may be, in the time that it takes."""
+        b = self.bricks[-1]
+        begin = time.monotonic()
+        make()
+        windows = 2 + int((time.monotonic() - begin) / 10)
+        told = len(re.findall(said, b.log_text()))
+        self.assertGreater(told, 0)
+        self.assertLessEqual(told, TOLD * windows)
+
+    def test_clients_that_have_a_key_make_no_more_lines_than_others(self):
+        b = self.brick(clients={"a": ["0x0+8 rw"], "w": ["0x0+8 rw"]},
+                       settings=f"fences = {self.folder}/fences")
+        b.roles = {"w": "fencer"}
+        b.start()
+        self.is_bounded("client a expects another brick", lambda: self.ok(
+            lab.run(lab.FUNC_BIN / "crowd", "astray", b.url, "a", b.key("a"), 400)))
+
+        def fence():
+            for _ in range(2 * TOLD):
+                self.ok(b.ctl("fence", "a", client="w"))
+                self.ok(b.ctl("admit", "a", client="w"))
+        self.is_bounded("client a is (fenced|admitted)", fence)
         self.assertEqual(b.stop(), 0)
 
     def leaves_core(self, words):

@@ -4,11 +4,12 @@
  *
  *	crowd hold BRICK CLIENT KEYFILE N LEASE_MS
  *	crowd cycle BRICK CLIENT KEYFILE N
+ *	crowd astray BRICK CLIENT KEYFILE N
  *
  * hold opens N sessions, says "open" and keeps them with a PING each half of
  * a lease, as a client with nothing to do does, until its input ends.
  * cycle opens and ends N sessions, one after the other, every other one without
- * a disconnect.
+ * a disconnect. astray has N sessions refused that want another brick.
  */
 #include <poll.h>
 #include <sodium.h>
@@ -94,6 +95,31 @@ static int cycle(unsigned long n)
 	return 0;
 }
 
+static int astray(unsigned long n)
+{
+	const uint8_t other[KFB_UUID_BYTES] = { 1 };
+
+	for (unsigned long i = 0; i < n; i++) {
+		struct kfb_request req;
+		struct kfb_hello hello;
+		struct raw_session s;
+		uint16_t status;
+		bool ok;
+
+		raw_hello(&hello);
+		if (raw_session_connect(&s, &id, &hello, &status) !=
+		    RAW_ACCEPTED)
+			return 1;
+		ok = raw_auth_request_to(&s, &id, other, &req) &&
+		     raw_call(&s, &req) == RAW_ACCEPTED &&
+		     s.reply.status == KFB_ST_STALE;
+		raw_session_close(&s);
+		if (!ok)
+			return 1;
+	}
+	return 0;
+}
+
 static void raise_descriptor_limit(void)
 {
 	struct rlimit limit;
@@ -112,7 +138,7 @@ int main(int argc, char **argv)
 	if ((!is_hold && argc != 6) || key_file_read(argv[4], id.key) ||
 	    sodium_init() < 0) {
 		fprintf(stderr,
-			"usage: %s hold|cycle BRICK CLIENT KEYFILE N "
+			"usage: %s hold|cycle|astray BRICK CLIENT KEYFILE N "
 			"[LEASE_MS]\n",
 			argv[0]);
 		return 2;
@@ -121,5 +147,7 @@ int main(int argc, char **argv)
 	id.url = argv[2];
 	id.client = argv[3];
 	n = strtoul(argv[5], NULL, 10);
-	return is_hold ? hold(n, (int)strtol(argv[6], NULL, 10)) : cycle(n);
+	if (is_hold)
+		return hold(n, (int)strtol(argv[6], NULL, 10));
+	return strcmp(argv[1], "astray") ? cycle(n) : astray(n);
 }

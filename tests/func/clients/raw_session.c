@@ -140,8 +140,8 @@ static bool make_session_key(struct raw_session *s,
 }
 
 static bool make_auth_request(const struct raw_session *s, const char *client,
-			      const uint8_t *key, uint64_t former,
-			      struct kfb_request *req)
+			      const uint8_t *key, const uint8_t *brick,
+			      uint64_t former, struct kfb_request *req)
 {
 	struct kfb_auth *auth = &req->u.auth;
 	struct kfb_transcript transcript = { .hello = s->hello,
@@ -154,6 +154,8 @@ static bool make_auth_request(const struct raw_session *s, const char *client,
 	auth->name_len = transcript.name_len;
 	memcpy(auth->name, client, auth->name_len);
 	auth->former_session_id = former;
+	if (brick)
+		memcpy(auth->brick_uuid, brick, KFB_UUID_BYTES);
 	return !kfb_auth_client_proof(&sodium, key, &transcript,
 				      auth->brick_uuid, former, auth->proof);
 }
@@ -161,14 +163,22 @@ static bool make_auth_request(const struct raw_session *s, const char *client,
 bool raw_auth_request(const struct raw_session *s, const char *client,
 		      const uint8_t *key, struct kfb_request *req)
 {
-	return make_auth_request(s, client, key, 0, req);
+	return make_auth_request(s, client, key, NULL, 0, req);
 }
 
 bool raw_auth_request_after(const struct raw_session *s,
 			    const struct raw_identity *id, uint64_t former,
 			    struct kfb_request *req)
 {
-	return make_auth_request(s, id->client, id->key, former, req);
+	return make_auth_request(s, id->client, id->key, NULL, former, req);
+}
+
+bool raw_auth_request_to(const struct raw_session *s,
+			 const struct raw_identity *id,
+			 const uint8_t brick[KFB_UUID_BYTES],
+			 struct kfb_request *req)
+{
+	return make_auth_request(s, id->client, id->key, brick, 0, req);
 }
 
 bool raw_session_open(struct raw_session *s, const struct raw_identity *id)

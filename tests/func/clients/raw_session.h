@@ -55,6 +55,12 @@ bool raw_auth_request_after(const struct raw_session *s,
 			    const struct raw_identity *id, uint64_t former,
 			    struct kfb_request *req);
 
+/* The same, to the brick that has this UUID. */
+bool raw_auth_request_to(const struct raw_session *s,
+			 const struct raw_identity *id,
+			 const uint8_t brick[KFB_UUID_BYTES],
+			 struct kfb_request *req);
+
 /**
  * raw_join_hello - a HELLO that joins, with its proof
  * @s: open

@@ -100,6 +100,7 @@ static struct brick_holdings mine, theirs;
 
 static int begin(void **state)
 {
+	static struct brick_net net;
 	static struct brick_config config = {
 		.limits = { .pending = 100,
 			    .pending_per_client = 100,
@@ -117,6 +118,8 @@ static int begin(void **state)
 	memset(&theirs, 0, sizeof(theirs));
 	brick_flows_init(&flows, &busy);
 	box.flows = &flows;
+	memset(&net, 0, sizeof(net));
+	sessions.net = &net;
 	sessions.storage = &storage;
 	sessions.counters = storage.counters;
 	sessions.requests = &requests;
@@ -716,14 +719,12 @@ static void reserves_are_written_by_turns_of_their_clients(void **state)
 	static const struct kfb_grant all = { .n_blocks = 100,
 					      .access = KFB_GRANT_RW };
 	struct brick_reservations *disks = &requests.reservations;
-	struct brick_net net = { 0 };
 
 	(void)state;
 	strcpy(client.name, "client");
 	assert_int_equal(brick_grants_add(&client.grants, &all), 0);
 	assert_int_equal(brick_grants_add(&stranger.grants, &all), 0);
 	disks->path = "reservations";
-	sessions.net = &net;
 	register_block(&stays, 1);
 	register_block(&stays, 2);
 	register_block(&ends, 3);
@@ -743,7 +744,6 @@ static void reserves_are_written_by_turns_of_their_clients(void **state)
 		free(disks->list[--disks->n]);
 	memset(&client.grants, 0, sizeof(client.grants));
 	memset(&stranger.grants, 0, sizeof(stranger.grants));
-	sessions.net = NULL;
 }
 
 int main(void)
