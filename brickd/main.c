@@ -235,15 +235,18 @@ static void check_descriptor_limit(const struct brick_config *config)
 	for (uint32_t i = 0; i < config->n_listen; i++)
 		if (!config->listen[i].scheme->is_strict)
 			each = 4;
-	wanted = (config->limits.sessions + config->limits.unauthenticated) *
+	wanted = (config->limits.sessions * config->limits.queues +
+		  config->limits.unauthenticated) *
 			 each +
 		 128;
 	if (getrlimit(RLIMIT_NOFILE, &limit) || limit.rlim_cur >= wanted)
 		return;
 	brick_log(LOG_WARNING, NULL,
-		  "max-sessions = %llu takes %llu descriptors, and the limit "
-		  "(RLIMIT_NOFILE, LimitNOFILE=) is %llu",
+		  "max-sessions = %llu and max-queues = %llu take %llu "
+		  "descriptors, and the limit (RLIMIT_NOFILE, LimitNOFILE=) is "
+		  "%llu",
 		  (unsigned long long)config->limits.sessions,
+		  (unsigned long long)config->limits.queues,
 		  (unsigned long long)wanted,
 		  (unsigned long long)limit.rlim_cur);
 }

@@ -53,6 +53,7 @@
 #define STCP_UNBIDDEN_MAX	      1024 /* completions of writes that nobody has read */
 #define STCP_CM_DEADLINE_MS	      10000
 #define STCP_CLOSING_DEADLINE_MS      5000
+#define STCP_STARVED_MS		      100 /* without a descriptor for a connection */
 
 /*
  * Modes of registrations before API 1.5, which are values and no bits: libfabric
@@ -293,12 +294,13 @@ struct stcp_pep {
 	struct fi_info *info;
 	struct stcp_source source;
 	/*
-	 * The shard's thread alone uses the next three. Of those that arrive the
+	 * The shard's thread alone uses the next four. Of those that arrive the
 	 * oldest one is first; those displaced were closed in this batch of events.
 	 */
 	TAILQ_HEAD(stcp_requests, stcp_request) arriving;
 	unsigned int n_arriving;
 	LIST_HEAD(, stcp_request) displaced;
+	bool starves; /* since a connection was taken last */
 	bool listens;
 };
 

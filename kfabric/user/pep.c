@@ -76,6 +76,7 @@ static void settle_request(struct stcp_request *request)
 
 static atomic_bool tells_strays;
 static atomic_uint_fast64_t n_strays;
+static atomic_uint_fast64_t n_starved;
 
 void stcp_tell_strays(bool tell)
 {
@@ -85,6 +86,11 @@ void stcp_tell_strays(bool tell)
 uint64_t stcp_strays(void)
 {
 	return atomic_load(&n_strays);
+}
+
+uint64_t stcp_starved(void)
+{
+	return atomic_load(&n_starved);
 }
 
 static void drop_request(struct stcp_request *request, enum tcpw_violation why)
@@ -223,27 +229,65 @@ static void request_arrived(struct stcp_pep *pep, struct stcp_request *request)
 	request_ready(&request->source, EPOLLIN);
 }
 
+/*
+ * What waits to be taken keeps the socket readable: the shard would look again at
+ * once, for ever.
+ */
+static void stop_accepting(struct stcp_pep *pep, int err)
+{
+	struct stcp_event *event = NULL;
+
+	atomic_fetch_add(&n_starved, 1);
+	if (!pep->starves && atomic_load(&tells_strays) &&
+	    !stcp_eq_holds(pep->eq, STCP_TOLD_MAX))
+		event = stcp_event_alloc(0, (fid_t)&pep->fid.fid, NULL, 0);
+	if (event) {
+		event->err = err;
+		stcp_eq_add(pep->eq, event);
+	}
+	pep->starves = true;
+	stcp_shard_change(&pep->source, 0);
+	stcp_shard_deadline(&pep->source, STCP_STARVED_MS);
+}
+
+static void accept_again(struct stcp_source *source)
+{
+	stcp_shard_change(source, EPOLLIN);
+}
+
+/* Return: 0, or why none can be taken now; EAGAIN: there is none. */
+static int take_connection(struct stcp_pep *pep)
+{
+	struct stcp_request *request = calloc(1, sizeof(*request));
+	socklen_t len = sizeof(request->peer);
+	int err;
+
+	if (!request)
+		return ENOMEM;
+	request->source.fd =
+		accept4(pep->source.fd, (struct sockaddr *)&request->peer, &len,
+			SOCK_NONBLOCK | SOCK_CLOEXEC);
+	if (request->source.fd < 0) {
+		err = errno;
+		free(request);
+		return err;
+	}
+	pep->starves = false;
+	request_arrived(pep, request);
+	return 0;
+}
+
 static void pep_ready(struct stcp_source *source, uint32_t events)
 {
 	struct stcp_pep *pep =
 		stcp_container_of(source, struct stcp_pep, source);
+	int err = 0;
 
 	free_displaced(pep);
-	for (int i = 0; i < ACCEPTS_MAX; i++) {
-		struct stcp_request *request = calloc(1, sizeof(*request));
-		socklen_t len = sizeof(request->peer);
-
-		if (!request)
-			return;
-		request->source.fd =
-			accept4(source->fd, (struct sockaddr *)&request->peer,
-				&len, SOCK_NONBLOCK | SOCK_CLOEXEC);
-		if (request->source.fd < 0) {
-			free(request);
-			return;
-		}
-		request_arrived(pep, request);
-	}
+	for (int i = 0; !err && i < ACCEPTS_MAX; i++)
+		err = take_connection(pep);
+	if (err == EMFILE || err == ENFILE || err == ENOBUFS || err == ENOMEM)
+		stop_accepting(pep, err);
 }
 
 static int pep_listen(struct fid_pep *fid)
@@ -461,6 +505,7 @@ int stcp_pep_open(struct fid_fabric *fabric, struct fi_info *info,
 	pep->fid.ops = &stcp_no_ep_ops;
 	pep->fid.cm = &pep_cm_ops;
 	pep->source.ready = pep_ready;
+	pep->source.late = accept_again;
 	stcp_shard_assign(&pep->source);
 	pep->fabric = stcp_container_of(fabric, struct stcp_fabric, fid);
 	atomic_fetch_add(&pep->fabric->refs, 1);

@@ -102,6 +102,17 @@ void stcp_tell_strays(bool tell);
  */
 uint64_t stcp_strays(void);
 
+/**
+ * stcp_starved - how often no connection could be taken
+ *
+ * There was no descriptor, or no memory: the listener looks again 100 ms later. A
+ * program that hears of strays hears of the first time of several, by that error of
+ * its passive endpoint.
+ *
+ * Context: any.
+ */
+uint64_t stcp_starved(void);
+
 #define STCP_DOMAIN_OPS "stcp_domain_ops"
 
 /**

@@ -702,4 +702,13 @@ BRICKD_MUTANTS = {
     "fence-is-told-without-a-bound": Mutant(
         "log", "op_fence.c", "brick_log_limited(&lines[BRICK_LINES_FENCES], LOG_NOTICE,",
         "brick_log(LOG_NOTICE,", BOUNDED, folder=OP),
+    "listener-without-descriptors-turns-round": Mutant(
+        "log", "pep.c", "\tstcp_shard_change(&pep->source, 0);\n", "", ARRIVING,
+        folder="kfabric/user"),
+    "listener-without-descriptors-looks-no-more": Mutant(
+        "log", "pep.c", "\tstcp_shard_change(source, EPOLLIN);\n", "", ARRIVING,
+        folder="kfabric/user"),
+    "listener-without-descriptors-is-told-each-time": Mutant(
+        "log", "pep.c", "if (!pep->starves && atomic_load", "if (atomic_load", ARRIVING,
+        folder="kfabric/user"),
 }

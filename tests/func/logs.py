@@ -167,6 +167,20 @@ class Logs(lab.FuncTest):
         self.assertEqual(b.stop(), 0)
         self.assertIn("RLIMIT_MEMLOCK, LimitMEMLOCK=) is 65536 bytes", b.log_text())
 
+    def test_a_limit_of_descriptors_is_told_with_all_connections_of_all_sessions(self):
+        b = self.brick()
+        b.inside = ["prlimit", "--nofile=300:300"]
+        # 64 before authentication, and 128 of the daemon's own.
+        for queues, wanted in (4, None), (8, 352):
+            b.settings = f"max-sessions = 20\nmax-queues = {queues}"
+            b.start()
+            self.assertEqual(b.stop(), 0)
+            if wanted:
+                self.assertIn(f"max-sessions = 20 and max-queues = {queues} take {wanted} "
+                              "descriptors", b.log_text())
+            else:
+                self.assertNotIn("descriptors", b.log_text())
+
     def test_grants_beyond_the_store_are_told_at_the_start_with_numbers(self):
         b = self.brick(clients={"a": ["0x0+20 rw"], "b": ["0x2800000+7 rw"]},
                        size="128M").start()

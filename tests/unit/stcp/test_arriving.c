@@ -7,6 +7,7 @@
 #include <arpa/inet.h>
 #include <errno.h>
 #include <netinet/in.h>
+#include <stdatomic.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <unistd.h>
@@ -14,9 +15,12 @@
 
 #include "peer.h"
 #include "raw.h"
+#include "stcp.h"
 
-#define FROM_ONE 32
-#define IN_ALL	 256
+#define FROM_ONE   32
+#define IN_ALL	   256
+#define REFUSED	   5
+#define STARVES_MS 90
 
 /* Connections that promise a request; the first bytes of it were read. */
 static void promise(struct rig *rig, int *fds, int n, uint8_t host)
@@ -114,9 +118,68 @@ static void a_network_of_ipv6_counts_as_one_peer(void **state)
 	}
 }
 
+int __real_accept4(int fd, struct sockaddr *addr, socklen_t *len, int flags);
+int __wrap_accept4(int fd, struct sockaddr *addr, socklen_t *len, int flags);
+
+static atomic_bool descriptors_are_out;
+static atomic_uint n_refused;
+
+int __wrap_accept4(int fd, struct sockaddr *addr, socklen_t *len, int flags)
+{
+	if (!atomic_load(&descriptors_are_out))
+		return __real_accept4(fd, addr, len, flags);
+	atomic_fetch_add(&n_refused, 1);
+	errno = EMFILE;
+	return -1;
+}
+
+/* The socket stays readable: a thread that looks again at once does nothing else. */
+static void
+a_listener_without_descriptors_looks_again_after_a_while(void **state)
+{
+	struct rig *rig = rig_open(true, true);
+	uint64_t before = stcp_starved(), begin_ms = rig_now_ms();
+	struct event event;
+	int fd;
+
+	stcp_tell_strays(true);
+	atomic_store(&descriptors_are_out, true);
+	fd = raw_request(rig, TCPW_LITTLE);
+	while (atomic_load(&n_refused) < REFUSED)
+		rig_step(rig);
+	assert_true(rig_now_ms() - begin_ms >= (REFUSED - 1) * STARVES_MS);
+	assert_true(stcp_starved() - before >= REFUSED - 1);
+	/* It is told once, until there are some again. */
+	rig_event(rig, &rig->server, &event);
+	assert_int_equal(event.kind, 0);
+	assert_int_equal(event.err, EMFILE);
+	assert_int_equal(event.prov_errno, 0);
+	atomic_store(&descriptors_are_out, false);
+	/* Who has waited gets in, and who comes later. */
+	rig_event(rig, &rig->server, &event);
+	assert_int_equal(event.kind, FI_CONNREQ);
+	fi_freeinfo(event.info);
+	close(fd);
+	rig_connect(rig);
+	rig_close(rig);
+	/* One that closes while it waits is gone. */
+	rig = rig_open(true, true);
+	atomic_store(&n_refused, 0);
+	atomic_store(&descriptors_are_out, true);
+	fd = raw_request(rig, TCPW_LITTLE);
+	while (!atomic_load(&n_refused))
+		rig_step(rig);
+	rig_close(rig);
+	atomic_store(&descriptors_are_out, false);
+	close(fd);
+	stcp_tell_strays(false);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(
+			a_listener_without_descriptors_looks_again_after_a_while),
 		cmocka_unit_test(
 			of_too_many_requests_from_one_address_the_oldest_goes),
 		cmocka_unit_test(of_too_many_requests_the_oldest_goes),
