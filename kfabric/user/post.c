@@ -76,6 +76,10 @@ ssize_t stcp_post(struct stcp_ep *ep, struct stcp_op *op, struct tcpw_hdr *hdr,
 	return rc;
 }
 
+/*
+ * What a message leaves at the peer is in its receive, which nothing makes
+ * persistent: kfabric's other providers refuse that as well (kfi_check_send()).
+ */
 static ssize_t msg_sendmsg(struct fid_ep *fid, const struct fi_msg *msg,
 			   uint64_t flags)
 {
@@ -87,6 +91,8 @@ static ssize_t msg_sendmsg(struct fid_ep *fid, const struct fi_msg *msg,
 	if (flags & ~(STCP_TX_FLAGS | FI_MSG | FI_REMOTE_CQ_DATA |
 		      FI_COMMIT_COMPLETE | FI_MATCH_COMPLETE))
 		return -FI_EBADFLAGS;
+	if (flags & FI_COMMIT_COMPLETE)
+		return -FI_EOPNOTSUPP;
 	if (msg->iov_count > STCP_IOV_MAX || bytes > STCP_MSG_MAX ||
 	    (flags & FI_INJECT && bytes > STCP_INJECT_BYTES))
 		return -FI_EINVAL;

@@ -711,4 +711,7 @@ BRICKD_MUTANTS = {
     "listener-without-descriptors-is-told-each-time": Mutant(
         "log", "pep.c", "if (!pep->starves && atomic_load", "if (atomic_load", ARRIVING,
         folder="kfabric/user"),
+    "message-is-said-to-be-persistent": Mutant(
+        "durability", "post.c", "\tif (flags & FI_COMMIT_COMPLETE)\n\t\treturn -FI_EOPNOTSUPP;\n",
+        "", "tests/unit/stcp/test-stcp-provider", folder="kfabric/user"),
 }

@@ -199,6 +199,11 @@ static void flags_that_mean_nothing_here_are_refused(void **state)
 			 0);
 	assert_int_equal(fi_sendmsg(ep, &msg, FI_FENCE), -FI_EBADFLAGS);
 	assert_int_equal(fi_sendmsg(ep, &msg, 1ULL << 59), -FI_EBADFLAGS);
+	/* A write can be made persistent, and not what a receive has. */
+	assert_int_equal(fi_sendmsg(ep, &msg, FI_COMMIT_COMPLETE),
+			 -FI_EOPNOTSUPP);
+	assert_int_equal(fi_sendmsg(ep, &msg, FI_INJECT | FI_COMMIT_COMPLETE),
+			 -FI_EOPNOTSUPP);
 	assert_int_equal(fi_recvmsg(ep, &msg, FI_PEEK), -FI_EBADFLAGS);
 	assert_int_equal(fi_recvmsg(ep, &msg, FI_MULTI_RECV), -FI_EBADFLAGS);
 	assert_int_equal(fi_recvmsg(srx, &msg, FI_PEEK), -FI_EBADFLAGS);
