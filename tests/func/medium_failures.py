@@ -506,7 +506,7 @@ class SlowFile(Cell):
         self.begin(settings="promote-wait-ms = 1000")
         self.fail_writes()
         self.assertIn(self.map_that_needs_room(), (NO_SPACE, IO))
-        self.assertRegex(self.b.log_text(), "cannot be written to slot [0-9]+")
+        self.await_text("cannot be written to slot")
         self.check_slow_has_failed()
         self.check_blocks()
 
@@ -549,6 +549,7 @@ class SlowFile(Cell):
         self.begin(settings="promote-wait-ms = 1000")
         self.fail_sync(times=0)
         self.assertIn(self.map_that_needs_room(), (NO_SPACE, IO))
+        self.await_log_of_sync()
         self.check_slow_has_failed()
         self.check_blocks()
 
