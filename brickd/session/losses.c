@@ -2,9 +2,13 @@
 /* Losses of the medium, for whom they concern. */
 #include "brickd/session/losses.h"
 
+#include "brickd/base/clock.h"
 #include "brickd/net/conn.h"
 #include "brickd/session/event.h"
 #include "brickd/storage/storage.h"
+
+/* Sessions that begin so long after it are told of a page that could not be had. */
+#define FOUND_MS 60000
 
 /* The next lost blocks that this client may read. */
 static bool find_lost(const struct brick_session *s, struct brick_span *out)
@@ -39,11 +43,6 @@ bool brick_losses_next(struct brick_session *s)
 	struct brick_losses *l = &s->events.losses;
 	struct brick_span lost;
 
-	if (l->found.end) {
-		l->now = l->found;
-		l->found = (struct brick_span){ 0 };
-		return true;
-	}
 	if (l->n_told <= BRICK_LOSSES_MAX && find_lost(s, &lost)) {
 		if (l->n_told++ < BRICK_LOSSES_MAX) {
 			l->now = lost;
@@ -52,7 +51,11 @@ bool brick_losses_next(struct brick_session *s)
 		}
 		l->has_unnamed = true; /* one more than are named */
 	}
-	l->now = (struct brick_span){ 0 };
+	/* Behind what is lost for good, of which there is an end. */
+	l->now = l->found;
+	l->found = (struct brick_span){ 0 };
+	if (l->now.end)
+		return true;
 	if (!l->has_unnamed)
 		return false;
 	l->has_unnamed = false;
@@ -63,18 +66,25 @@ void brick_losses_begin(struct brick_session *s)
 {
 	const struct brick_store_recovery *r =
 		brick_store_recovery(s->all->storage->store);
+	const struct brick_found_block *found = &s->all->found;
 
 	s->events.losses.has_unnamed =
 		s->all->storage->medium_failed || r->records_bad;
+	/* The session before may have ended with the connection. */
+	if (found->block.end && brick_now_ms() - found->at_ms < FOUND_MS &&
+	    brick_grants_allow(&s->client->grants, found->block, false))
+		s->events.losses.found = found->block;
 	if (brick_losses_next(s))
 		brick_event_hold(s, KFB_EVENT_MEDIA_ERROR);
 }
 
-/* To whoever may read it. One that is not told meets it again, and then is. */
-static void tell_found(struct brick_sessions *all, struct brick_span block)
+/* One that is not told meets it again, and then is. */
+void brick_losses_found(struct brick_sessions *all, struct brick_span block)
 {
 	struct brick_session *s;
 
+	all->found.block = block;
+	all->found.at_ms = brick_now_ms();
 	TAILQ_FOREACH(s, &all->list, link)
 	{
 		struct brick_losses *l = &s->events.losses;
@@ -114,7 +124,7 @@ void brick_losses_look(struct brick_conn *c)
 		"on the file system, below %s",
 		(unsigned long long)slot, (unsigned long long)va,
 		storage->media->path);
-	tell_found(c->session->all, brick_span_of(va, 1));
+	brick_losses_found(c->session->all, brick_span_of(va, 1));
 }
 
 void brick_losses_tell(struct brick_sessions *all)

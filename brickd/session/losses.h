@@ -34,6 +34,13 @@ bool brick_losses_next(struct brick_session *session);
  */
 void brick_losses_look(struct brick_conn *conn);
 
+/**
+ * brick_losses_found - a page of a block could not be had
+ * @all: sessions: those that may read it are told, as are those that begin soon
+ * @block: it
+ */
+void brick_losses_found(struct brick_sessions *all, struct brick_span block);
+
 /* The medium has failed: nobody can say which blocks it concerns. */
 void brick_losses_tell(struct brick_sessions *all);
 

@@ -329,6 +329,7 @@ static void drop_conn(struct brick_conn *c)
 	brick_log_limited(&s->all->lines, LOG_DEBUG, c->who, "closed");
 	/* Whose endpoint is closed tells nothing any more. */
 	brick_usage_look(s);
+	brick_losses_look(c);
 	c->queue->conn = NULL;
 	s->n_conns--;
 	brick_conn_close(c);
@@ -356,7 +357,6 @@ void brick_session_lost(struct brick_conn *c)
 	struct brick_session *s = c->session;
 
 	brick_session_hear(s);
-	brick_losses_look(c);
 	drop_conn(c);
 	if (!s->n_conns)
 		detach_session(s);

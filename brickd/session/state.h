@@ -81,6 +81,16 @@ struct brick_queue {
 #define BRICK_LOSSES_MAX 64
 
 /*
+ * struct brick_found_block - a page of it could not be had
+ * @block: it; empty: none
+ * @at_ms: when that was
+ */
+struct brick_found_block {
+	struct brick_span block;
+	uint64_t at_ms;
+};
+
+/*
  * struct brick_losses - of one session
  * @now: what is told; empty: what cannot be named
  * @next: blocks below it have been told
@@ -342,6 +352,7 @@ struct brick_session_ops {
  * @quarantined: sessions with blocks in quarantine
  * @n_quarantined: these blocks, of each session
  * @holds: freed slots that several sessions hold back
+ * @found: the newest block of which a page could not be had
  * @registrar: the worker that registers and closes registrations
  * @lines: bound on log lines that tell of sessions
  */
@@ -350,6 +361,7 @@ struct brick_sessions {
 	const struct brick_config *config;
 	const struct brick_stop *stop;
 	struct brick_storage *storage;
+	struct brick_found_block found;
 	struct brick_net *net;
 	struct brick_counters *counters;
 	struct brick_busy *busy;

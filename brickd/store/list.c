@@ -389,20 +389,20 @@ bool brick_store_slot_of(const struct brick_store *s, const void *addr,
 	return true;
 }
 
+/* By what is in memory: the record may lie where the medium cannot be read, too. */
 bool brick_store_block_of(struct brick_store *s, uint64_t slot, uint64_t *va)
 {
-	struct brick_payload p;
-	uint64_t key, value;
-	bool holds;
+	uint64_t key = 0, value;
+	unsigned int n_held = 0;
+	bool holds = false;
 
-	if (slot >= s->sb.n)
-		return false;
 	brick_store_lock(s);
-	(void)brick_record_get_payload(s->m, &s->sb, 0, slot, &p);
-	key = brick_key(p.id);
-	holds = get_visible(s, key, &value) &&
-		(value & BRICK_INDEX_SLOT) == slot;
+	while (!holds && next_visible(s, &key, &value)) {
+		holds = (value & BRICK_INDEX_SLOT) == slot;
+		*va = brick_va(key);
+		key++;
+		brick_store_give_way(s, &n_held);
+	}
 	brick_store_unlock(s);
-	*va = brick_va(key);
 	return holds;
 }

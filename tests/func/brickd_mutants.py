@@ -30,6 +30,7 @@ LISTEN = "tests/unit/brickd/test-brickd-listen"
 ARRIVING = "tests/unit/stcp/test-stcp-arriving"
 MOVED = "tests/unit/stcp/test-stcp-moved"
 PLACE = "tests/unit/stcp/test-stcp-place"
+LOSSES = "tests/unit/brickd/test-brickd-losses"
 STRICT = "tests/unit/stcp/test-stcp-strict"
 SENT_IN_TURNS = "tests/unit/stcp/test-stcp-turns"
 TURNS = "tests/unit/brickd/test-brickd-flush_turns"
@@ -397,6 +398,21 @@ BRICKD_MUTANTS = {
     "payload-is-copied-to-pages-that-are-not-there": Mutant(
         "medium", "rx.c", "placed = stcp_place(to, from, n);", "(void)memcpy(to, from, n);",
         PLACE, folder="kfabric/user"),
+    "pages-that-are-missing-concern-everybody": Mutant(
+        "medium", "losses.c",
+        "!brick_grants_allow(&s->client->grants, block, false) ||", "0 ||", LOSSES, folder="brickd/session"),
+    "missing-page-is-told-while-it-is": Mutant(
+        "medium", "losses.c", "(holds && brick_spans_overlap(l->now, block))", "0", LOSSES,
+        folder="brickd/session"),
+    "next-session-hears-of-no-missing-page": Mutant(
+        "medium", "losses.c", "\t\ts->events.losses.found = found->block;\n", "\t\t;\n",
+        LOSSES, folder="brickd/session"),
+    "missing-page-is-told-for-ever": Mutant(
+        "medium", "losses.c", "brick_now_ms() - found->at_ms < FOUND_MS", "1", LOSSES,
+        folder="brickd/session"),
+    "without-the-call-nobody-looks-first": Mutant(
+        "medium", "mr.c", "errno == EFAULT || !are_there((uintptr_t)to, n)",
+        "errno == EFAULT || (0 && !are_there((uintptr_t)to, n))", PLACE, folder="kfabric/user"),
     "nobody-hears-where-a-read-failed": Mutant(
         "medium", "tx.c", "if (n < 0 && errno == EFAULT) {\n\t\t\tpayload_missing",
         "if (0) {\n\t\t\tpayload_missing", PLACE, folder="kfabric/user"),

@@ -179,6 +179,68 @@ static void a_failure_waits_for_what_is_being_told(void **state)
 	assert_int_equal(rig.n_sent, 2);
 }
 
+static void find(uint64_t block)
+{
+	brick_losses_found(&sessions, (struct brick_span){ block, block + 1 });
+}
+
+static void a_page_that_cannot_be_had_is_told_to_whom_it_concerns(void **state)
+{
+	grant(4, 4);
+	brick_losses_begin(&rig.s);
+	find(3);
+	assert_int_equal(rig.n_sent, 0);
+	find(5);
+	told(1, 5, 1);
+	/* It is out; the newest of others waits. */
+	find(6);
+	find(7);
+	find(5);
+	assert_int_equal(rig.n_sent, 1);
+	request();
+	told(2, 7, 1);
+	request();
+	assert_int_equal(rig.n_sent, 2);
+	/* As often as it is met. */
+	find(7);
+	told(3, 7, 1);
+}
+
+static void what_is_lost_for_good_is_told_before(void **state)
+{
+	grant(0, 100);
+	lose(9, 1);
+	lose(20, 1);
+	recovery.records_bad = 1;
+	brick_losses_begin(&rig.s);
+	request();
+	told(1, 9, 1);
+	find(5);
+	request();
+	told(2, 20, 1);
+	request();
+	told(3, 5, 1);
+	request();
+	told(4, 0, 0);
+}
+
+/* The session of before has ended with its connection. */
+static void who_begins_soon_after_is_told_too(void **state)
+{
+	grant(4, 4);
+	TAILQ_INIT(&sessions.list);
+	find(5);
+	brick_losses_begin(&rig.s);
+	request();
+	told(1, 5, 1);
+	request();
+	assert_int_equal(rig.n_sent, 1);
+	sessions.found.at_ms -= 3600000;
+	brick_losses_begin(&rig.s);
+	request();
+	assert_int_equal(rig.n_sent, 1);
+}
+
 static void so_many_are_named_and_no_more(void **state)
 {
 	unsigned int i;
@@ -217,6 +279,9 @@ int main(void)
 		CASE(nobody_hears_of_blocks_of_others),
 		CASE(what_cannot_be_named_comes_last),
 		CASE(a_failure_waits_for_what_is_being_told),
+		CASE(a_page_that_cannot_be_had_is_told_to_whom_it_concerns),
+		CASE(what_is_lost_for_good_is_told_before),
+		CASE(who_begins_soon_after_is_told_too),
 		CASE(so_many_are_named_and_no_more),
 	};
 
