@@ -166,6 +166,32 @@ struct fi_ops_mr stcp_mr_ops = {
 
 /* ---- memory that cannot be had, under the endpoint's lock ----------------- */
 
+/* Pages: as many as a system call can have found missing, of the usual size. */
+#define LOOKS_MAX 64
+
+static uintptr_t page_bytes(void)
+{
+	return (uintptr_t)sysconf(_SC_PAGESIZE);
+}
+
+/* Is a page there, or comes, by this advice? Its beginning is said. */
+static bool has_page(uintptr_t page, int advice)
+{
+	return !madvise((void *)page, page_bytes(), advice) ||
+	       (errno != EFAULT && errno != EHWPOISON);
+}
+
+/* Where nothing else says so, for the moment. */
+static bool are_there(uintptr_t at, size_t n)
+{
+	uintptr_t end = at + n;
+
+	for (at &= ~(page_bytes() - 1); at < end; at += page_bytes())
+		if (!has_page(at, MADV_POPULATE_WRITE))
+			return false;
+	return true;
+}
+
 size_t stcp_place(uint8_t *to, const uint8_t *from, size_t n)
 {
 	struct iovec there = { to, n }, here = { (void *)(uintptr_t)from, n };
@@ -176,30 +202,35 @@ size_t stcp_place(uint8_t *to, const uint8_t *from, size_t n)
 	 * call; pages of the remote one are taken as they are, without asking their
 	 * file system before they change.
 	 */
-	placed = process_vm_readv(getpid(), &there, 1, &here, 1, 0);
+	placed = process_vm_readv(gettid(), &there, 1, &here, 1, 0);
 	if (placed >= 0)
 		return (size_t)placed;
-	if (errno == EFAULT)
+	/* Else a kernel without it, or a filter of system calls. */
+	if (errno == EFAULT || !are_there((uintptr_t)to, n))
 		return 0;
-	/* A kernel without it, or a filter of system calls. */
 	memcpy(to, from, n);
 	return n;
 }
 
-/* The first page that cannot be had, or where the first of them begins. */
+/*
+ * The first page that cannot be had, or where the first of them begins: it may be there
+ * again. Not all of them are looked at, as that takes room for each.
+ */
 static void *find_missing(const struct iovec *iov, size_t n, bool is_written)
 {
 	int advice = is_written ? MADV_POPULATE_WRITE : MADV_POPULATE_READ;
-	uintptr_t page = (uintptr_t)sysconf(_SC_PAGESIZE);
+	uintptr_t page = page_bytes();
+	unsigned int n_left = LOOKS_MAX;
 
 	for (size_t i = 0; i < n; i++) {
 		uintptr_t at = (uintptr_t)iov[i].iov_base;
 		uintptr_t end = at + iov[i].iov_len;
 
-		for (; at < end; at = (at & ~(page - 1)) + page)
-			if (madvise((void *)(at & ~(page - 1)), page, advice) &&
-			    (errno == EFAULT || errno == EHWPOISON))
+		for (; at < end && n_left; n_left--) {
+			if (!has_page(at & ~(page - 1), advice))
 				return (void *)at;
+			at = (at & ~(page - 1)) + page;
+		}
 	}
 	return n ? iov[0].iov_base : NULL;
 }

@@ -8,11 +8,14 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <errno.h>
 #include <pthread.h>
 #include <signal.h>
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/uio.h>
 #include <unistd.h>
 #include <cmocka.h>
 
@@ -25,6 +28,26 @@
 /* Of the server's memory: the page, and how far behind its beginning that is. */
 static uint8_t *missing;
 static uint64_t missing_at;
+
+static atomic_bool has_no_call;
+
+ssize_t __real_process_vm_readv(pid_t pid, const struct iovec *to,
+				unsigned long n_to, const struct iovec *from,
+				unsigned long n_from, unsigned long flags);
+ssize_t __wrap_process_vm_readv(pid_t pid, const struct iovec *to,
+				unsigned long n_to, const struct iovec *from,
+				unsigned long n_from, unsigned long flags);
+
+ssize_t __wrap_process_vm_readv(pid_t pid, const struct iovec *to,
+				unsigned long n_to, const struct iovec *from,
+				unsigned long n_from, unsigned long flags)
+{
+	if (!atomic_load(&has_no_call))
+		return __real_process_vm_readv(pid, to, n_to, from, n_from,
+					       flags);
+	errno = ENOSYS;
+	return -1;
+}
 
 static struct rig *open_without_page(void)
 {
@@ -101,6 +124,14 @@ static void a_short_write_to_it_ends_the_connection(void **state)
 {
 	check_write(0, 64);
 	check_write(PAGE / 2, 64);
+}
+
+static void so_it_does_where_the_system_has_no_call_for_it(void **state)
+{
+	atomic_store(&has_no_call, true);
+	check_write(0, 64);
+	check_write(PAGE / 2, 64);
+	atomic_store(&has_no_call, false);
 }
 
 static void a_long_write_to_it_ends_the_connection(void **state)
@@ -184,6 +215,8 @@ int main(void)
 {
 	static const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_short_write_to_it_ends_the_connection),
+		cmocka_unit_test(
+			so_it_does_where_the_system_has_no_call_for_it),
 		cmocka_unit_test(a_long_write_to_it_ends_the_connection),
 		cmocka_unit_test(a_read_of_it_ends_the_connection),
 		cmocka_unit_test(what_is_beside_it_is_written),
