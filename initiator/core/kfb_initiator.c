@@ -232,39 +232,48 @@ static void kfb_initiator_bad_message(struct kfb_initiator *i,
 	kfb_initiator_why(i, what, detail, 0);
 }
 
+/* Where a range begins, and its last byte: it may end where addresses do. */
 static _Bool kfb_initiator_is_bad(const struct kfb_initiator *i, __u64 va,
 				  __u64 len)
 {
 	__u32 n = i->n_bad < KFB_INITIATOR_BAD_MAX ? i->n_bad
 						   : KFB_INITIATOR_BAD_MAX;
-	__u64 end = va + len;
 
+	if (!len || i->bad_id != i->client.session_id)
+		return 0;
 	while (n--) {
-		const struct kfb_range *bad = &i->bad[n];
+		const struct kfb_range *bad = &i->bad[n].range;
+		__u64 size = bad->n_blocks << KFB_BLOCK_SHIFT;
 
-		if (va < bad->va + (bad->n_blocks << KFB_BLOCK_SHIFT) &&
-		    bad->va < end)
+		if (va <= bad->va + (size - 1) && bad->va <= va + (len - 1) &&
+		    i->n_closed - i->bad[n].n_closed < KFB_INITIATOR_BAD_ENDS)
 			return 1;
 	}
 	return 0;
 }
 
-/* One without blocks may be about any; the codec has seen to it that none wraps. */
+/* The first EVENT may come before the session has begun. */
 static void kfb_initiator_note_bad(struct kfb_initiator *i,
 				   const struct kfb_event *event)
 {
-	struct kfb_range *newest =
-		&i->bad[(i->n_bad + KFB_INITIATOR_BAD_MAX - 1) %
-			KFB_INITIATOR_BAD_MAX];
-	struct kfb_range *bad = &i->bad[i->n_bad % KFB_INITIATOR_BAD_MAX];
+	__u32 n = 0, end;
 
-	/* As often as a page is asked for that cannot be had. */
-	if (!event->n_blocks || (i->n_bad && newest->va == event->va &&
-				 newest->n_blocks == event->n_blocks))
+	/* It may be about any. */
+	if (!event->n_blocks)
 		return;
-	bad->va = event->va;
-	bad->n_blocks = event->n_blocks;
-	i->n_bad++;
+	if (i->bad_id != i->client.session_id)
+		i->n_bad = 0;
+	i->bad_id = i->client.session_id;
+	end = i->n_bad < KFB_INITIATOR_BAD_MAX ? i->n_bad
+					       : KFB_INITIATOR_BAD_MAX;
+	while (n < end && (i->bad[n].range.va != event->va ||
+			   i->bad[n].range.n_blocks != event->n_blocks))
+		n++;
+	if (n == end)
+		n = i->n_bad++ % KFB_INITIATOR_BAD_MAX;
+	i->bad[n].range.va = event->va;
+	i->bad[n].range.n_blocks = event->n_blocks;
+	i->bad[n].n_closed = i->n_closed;
 }
 
 /* The brick closes the connections itself: who asks later is told why. */
@@ -390,8 +399,6 @@ static void kfb_initiator_begin_session(struct kfb_initiator *i)
 	kfb_initiator_unlock(first);
 	kfb_initiator_set_rate(i, &i->client.info.rate);
 	i->session_id = i->client.session_id;
-	/* What is still so is told again. */
-	i->n_bad = 0;
 	i->ops->make_mappings(i);
 }
 

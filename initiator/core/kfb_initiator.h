@@ -53,8 +53,12 @@
 /* Mappings that came late and are about to be given back. */
 #define KFB_INITIATOR_LATE_MAX 16
 
-/* Lost blocks that are remembered, in ranges. */
-#define KFB_INITIATOR_BAD_MAX 8
+/*
+ * Lost blocks that are remembered, in ranges, and for how many ends of a connection: of
+ * one that still ends them the brick tells again.
+ */
+#define KFB_INITIATOR_BAD_MAX  8
+#define KFB_INITIATOR_BAD_ENDS 8
 /* A brick that cannot give one back now is asked again. */
 #define KFB_INITIATOR_LATE_MS 100
 /* How long who leaves waits for the brick. */
@@ -376,7 +380,8 @@ struct kfb_initiator_retain {
  * @n_late: how many @late has
  * @unmaps: by queue 0's slot: what its UNMAP gives back; @mapping_id 0: it has none
  * @late_at_ms: when those of @late that are not sent go out; 0: as soon as they can
- * @bad: blocks that the brick has called lost in this session: the newest ranges
+ * @bad: blocks that the brick has called lost in session @bad_id, the newest ranges;
+ *	each with @n_closed as it was then
  * @n_bad: ranges that it has told
  * @evicted: the EVENT that the session was evicted, until it is taken; its kind is 0
  *	when the session was not
@@ -411,8 +416,12 @@ struct kfb_initiator {
 	__u32 n_late;
 	struct kfb_unmap unmaps[KFB_ENGINE_CALLS];
 	__u64 late_at_ms;
-	struct kfb_range bad[KFB_INITIATOR_BAD_MAX];
+	struct {
+		struct kfb_range range;
+		__u64 n_closed;
+	} bad[KFB_INITIATOR_BAD_MAX];
 	__u32 n_bad;
+	__u64 bad_id;
 	struct kfb_event evicted;
 	struct kfb_reply reply;
 };
@@ -657,7 +666,8 @@ _Bool kfb_is_at_fault(int error);
  * @len: bytes
  *
  * The brick tells by an EVENT of blocks of which it could not have a page. What ends
- * together with its connection, and goes to one of them, is taken to be why.
+ * together with its connection, and goes to one of them, is taken to be why, as long as
+ * that is not long ago.
  *
  * Context: the port's lock is held.
  */

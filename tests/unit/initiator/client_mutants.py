@@ -95,7 +95,15 @@ CLIENT_MUTANTS = {
         "medium", "kfb_initiator.c", "\t\tkfb_initiator_note_bad(i, &i->reply.u.event);\n",
         "\t\t(void)kfb_initiator_note_bad;\n", UNIT + "core-initiator", folder=CORE),
     "lost-blocks-of-another-session-count": Mutant(
-        "medium", "kfb_initiator.c", "\ti->n_bad = 0;\n", "", UNIT + "core-initiator", folder=CORE),
+        "medium", "kfb_initiator.c", "if (!len || i->bad_id != i->client.session_id)",
+        "if (!len)", UNIT + "core-initiator", folder=CORE),
+    "lost-blocks-of-the-session-before-stay": Mutant(
+        "medium", "kfb_initiator.c", "\t\ti->n_bad = 0;\n", "\t\t;\n", UNIT + "core-initiator",
+        folder=CORE),
+    "lost-blocks-are-suspect-for-ever": Mutant(
+        "medium", "kfb_initiator.c",
+        "i->n_closed - i->bad[n].n_closed < KFB_INITIATOR_BAD_ENDS", "1",
+        UNIT + "core-initiator", folder=CORE),
     "no-copy-is-of-a-lost-block": Mutant(
         "medium", "kfb_initiator_replay.c", "\t\t\tt->has_failed\n", "\t\t\t1\n",
         UNIT + "core-copies", folder=CORE),

@@ -154,7 +154,8 @@ static void copies_of_a_lost_block_are_a_loss(void **state)
 
 	(void)state;
 	lose_with_copies(2);
-	port->i.bad[0] = (struct kfb_range){ 0, 1 };
+	port->i.bad[0].range = (struct kfb_range){ 0, 1 };
+	port->i.bad_id = port->i.client.session_id;
 	port->i.n_bad = 1;
 	for (i = 0; i < 3; i++) {
 		assert_true(port->i.replay_due);

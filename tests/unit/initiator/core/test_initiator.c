@@ -423,13 +423,31 @@ static void the_brick_says_which_block_ends_connections(void **state)
 	assert_false(is_at_fault(-ECONNRESET, 5));
 	for (block = 10; block < 10 + KFB_INITIATOR_BAD_MAX; block++)
 		assert_true(is_at_fault(-ECONNRESET, block));
+	/* The last one that there can be. */
+	hear_of_lost_block(100, ((uint64_t)1 << (64 - KFB_BLOCK_SHIFT)) - 1);
+	assert_true(is_at_fault(-ECONNRESET,
+				((uint64_t)1 << (64 - KFB_BLOCK_SHIFT)) - 1));
+	assert_false(is_at_fault(-ECONNRESET, 0));
+	/* Not for ever: of a page that is there again nobody says so. */
+	port->i.n_closed += KFB_INITIATOR_BAD_ENDS - 1;
+	assert_true(is_at_fault(-ECONNRESET, 17));
+	hear_of_lost_block(101, 17);
+	port->i.n_closed++;
+	assert_false(is_at_fault(-ECONNRESET, 16));
+	assert_true(is_at_fault(-ECONNRESET, 17));
 	/* Another session is told anew. */
+	c->session_id++;
+	assert_false(is_at_fault(-ECONNRESET, 17));
+	hear_of_lost_block(102, 4);
+	assert_true(is_at_fault(-ECONNRESET, 4));
+	assert_false(is_at_fault(-ECONNRESET, 17));
+	/* Also when that comes before it has begun. */
 	c->info.block_shift = KFB_BLOCK_SHIFT;
 	c->info.flush_mode = KFB_FLUSH_READBACK;
 	c->map_due = 1;
 	c->state = KFB_CLIENT_MAPPING;
 	kfb_initiator_run(&port->i);
-	assert_false(is_at_fault(-ECONNRESET, 10));
+	assert_true(is_at_fault(-ECONNRESET, 4));
 }
 
 /* INFO was answered with another one before; the session is about to begin. */
