@@ -168,6 +168,7 @@ static void kfbk_unmap_all(struct kfbk_device *dev)
 {
 	const struct kfb_block *b = dev->blocks;
 	u64 session_id, end, i;
+	int ret = 0;
 
 	/* With a cache blocks are mapped when they are needed. */
 	if (dev->cache.cap)
@@ -179,7 +180,7 @@ static void kfbk_unmap_all(struct kfbk_device *dev)
 	kfbk_blocks_move(dev, 0, dev->n_blocks, KFB_BLOCK_QUIET,
 			 KFB_BLOCK_UNMAP);
 	kfbk_unlock(dev);
-	for (i = 0; i < dev->n_blocks; i = end) {
+	for (i = 0; !ret && i < dev->n_blocks; i = end) {
 		end = i + 1;
 		if (b[i].state != KFB_BLOCK_UNMAPPING)
 			continue;
@@ -187,7 +188,7 @@ static void kfbk_unmap_all(struct kfbk_device *dev)
 		       b[end].state == KFB_BLOCK_UNMAPPING)
 			end++;
 		/* What stays is told when it cannot be freed. */
-		(void)kfbk_unmap(dev, i, end, session_id);
+		ret = kfbk_unmap(dev, i, end, session_id);
 	}
 }
 

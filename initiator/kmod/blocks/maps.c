@@ -398,8 +398,9 @@ static bool kfbk_unmap_may_pass(const struct kfbk_device *dev, int error,
 	if (kfbk_is_ending(dev) ||
 	    !kfb_refusal_may_pass(KFB_OP_UNMAP, error, KFB_PATIENCE_DISK))
 		return false;
+	/* Nobody could end an attach that waits for it. */
 	if (error == -ETIMEDOUT)
-		return true;
+		return dev->state != KFB_DISK_ATTACHING;
 	msleep(PAUSE_MS);
 	return kfbk_now_ms() < until_ms;
 }

@@ -155,7 +155,7 @@ static void kfbk_disk_forget(struct kfbk_device *dev)
 	/* A run that has seen the disk ends; the next one does not see it. */
 	flush_work(&dev->session_work);
 	flush_work(&dev->tell_work);
-	dev->is_quiesced = false;
+	WRITE_ONCE(dev->is_quiesced, false);
 }
 
 int kfbk_disk_add(struct kfbk_device *dev)

@@ -133,7 +133,7 @@ static void kfbk_session_take_events(struct kfbk_device *dev)
 			if (event.n_blocks)
 				kfbk_err_limited(
 					dev,
-					"the brick has lost %llu blocks at 0x%llx\n",
+					"the brick has lost, or cannot reach, %llu blocks at 0x%llx\n",
 					event.n_blocks, event.va);
 			else
 				kfbk_err_limited(
@@ -174,7 +174,7 @@ static void kfbk_quiesce(struct kfbk_device *dev)
 		WRITE_ONCE(dev->queues[i].usable, false);
 	if (dev->is_quiesced || !disk)
 		return;
-	dev->is_quiesced = true;
+	WRITE_ONCE(dev->is_quiesced, true);
 	blk_mq_quiesce_queue(disk->queue);
 }
 
@@ -192,7 +192,7 @@ static void kfbk_unquiesce(struct kfbk_device *dev, bool is_usable)
 	for (i = 0; i < dev->options.queues; i++)
 		WRITE_ONCE(dev->queues[i].usable, is_usable && i < dev->n_used);
 	if (dev->is_quiesced && disk) {
-		dev->is_quiesced = false;
+		WRITE_ONCE(dev->is_quiesced, false);
 		/*
 		 * What came back is in the queue again, or about to be: it
 		 * kicked the list itself. A kick here could come after
