@@ -28,8 +28,15 @@ struct held_head {
 	uint16_t entry_len;
 };
 
+/* All that follows is under it. There are lines before anybody could make it. */
+static pthread_mutex_t sink_lock;
+
+static void __attribute__((constructor)) make_lock(void)
+{
+	pthread_mutex_init(&sink_lock, NULL);
+}
+
 static struct {
-	pthread_mutex_t lock;
 	enum stderr_kind kind;
 	int fd;
 	int journal_fd;
@@ -39,7 +46,6 @@ static struct {
 	uint64_t n_lost_ever;
 	char held[BRICK_SINK_HELD_BYTES];
 } sink = {
-	.lock = PTHREAD_MUTEX_INITIALIZER,
 	.fd = -1,
 	.journal_fd = -1,
 };
@@ -65,12 +71,12 @@ static enum stderr_kind open_stderr(void)
 
 void brick_sink_open(void)
 {
-	pthread_mutex_lock(&sink.lock);
+	pthread_mutex_lock(&sink_lock);
 	if (sink.fd >= 0)
 		close(sink.fd);
 	sink.fd = -1;
 	sink.kind = open_stderr();
-	pthread_mutex_unlock(&sink.lock);
+	pthread_mutex_unlock(&sink_lock);
 }
 
 /* Return: bytes written, or -1 with errno EAGAIN: there is no room. */
@@ -190,7 +196,7 @@ void brick_sink_put(const struct brick_sink_text *text)
 	size_t bytes =
 		sizeof(struct held_head) + text->line_len + text->entry_len;
 
-	pthread_mutex_lock(&sink.lock);
+	pthread_mutex_lock(&sink_lock);
 	if (!send_held() || !send_line(text->line, text->line_len, text->entry,
 				       text->entry_len)) {
 		if (has_room(bytes)) {
@@ -200,16 +206,16 @@ void brick_sink_put(const struct brick_sink_text *text)
 			sink.n_lost_ever += !text->n_counted;
 		}
 	}
-	pthread_mutex_unlock(&sink.lock);
+	pthread_mutex_unlock(&sink_lock);
 }
 
 bool brick_sink_go_on(void)
 {
 	bool is_done;
 
-	pthread_mutex_lock(&sink.lock);
+	pthread_mutex_lock(&sink_lock);
 	is_done = send_held();
-	pthread_mutex_unlock(&sink.lock);
+	pthread_mutex_unlock(&sink_lock);
 	return is_done;
 }
 
@@ -217,14 +223,14 @@ unsigned int brick_sink_take_lost(void)
 {
 	unsigned int n = 0;
 
-	pthread_mutex_lock(&sink.lock);
+	pthread_mutex_lock(&sink_lock);
 	/* Room for the line that says so, and for the next. */
 	if (sink.n_lost &&
 	    (send_held() || has_room(4 * BRICK_SINK_TEXT_BYTES))) {
 		n = sink.n_lost;
 		sink.n_lost = 0;
 	}
-	pthread_mutex_unlock(&sink.lock);
+	pthread_mutex_unlock(&sink_lock);
 	return n;
 }
 
@@ -232,8 +238,8 @@ uint64_t brick_sink_lost(void)
 {
 	uint64_t n;
 
-	pthread_mutex_lock(&sink.lock);
+	pthread_mutex_lock(&sink_lock);
 	n = sink.n_lost_ever;
-	pthread_mutex_unlock(&sink.lock);
+	pthread_mutex_unlock(&sink_lock);
 	return n;
 }
