@@ -443,7 +443,7 @@ struct kfb_wire_registrant {
 #define KFB_EVENT_LEASE	      1 /* the lease is about to end */
 #define KFB_EVENT_RECALL      2 /* unmap this mapping, if possible */
 #define KFB_EVENT_SHUTDOWN    3
-#define KFB_EVENT_MEDIA_ERROR 4 /* the block at va is lost */
+#define KFB_EVENT_MEDIA_ERROR 4 /* the block at va is lost, or cannot be had */
 #define KFB_EVENT_EVICTED     5 /* with KFB_FEATURE_EVICTED only */
 #define KFB_EVENT_RATE	      6 /* with KFB_FEATURE_RATE only */
 #define KFB_EVENT_LAST	      6
