@@ -2,6 +2,7 @@
 # shellcheck shell=dash
 # A disk over TCP on a store of which pages cannot be had, as its file system is full:
 # what asks for them ends with an error of the medium, and nothing else does.
+# KFB_LEASE_MS: 0: each loss of all connections ends the session.
 # NEEDS: base fs block
 # KO: kfabric_core kfabric_tcp kfbrick
 # BIN: brickd brickctl
@@ -20,7 +21,7 @@ missing_setup() {
 	mkfs.ext4 -q -b 4096 -m 0 -O ^has_journal "$_loop" &&
 		mount -t ext4 "$_loop" $FOLDER || return
 	carrier_setup none && make_key || return
-	configure_brick $FOLDER/store "$BRICK_IP"
+	configure_brick $FOLDER/store "$BRICK_IP" "lease-ms = ${KFB_LEASE_MS:-5000}"
 	brickd format $FOLDER/store --size 30M
 }
 
@@ -98,6 +99,14 @@ check "brickd lives" is_same_brick
 check "the disk is up" wait_for 60 state_is up
 check "all other blocks are there" all_hold
 check "and are written" write_all
+
+check "it is detached" detach_disk
+check "with one queue it is attached again" attach_disk --base 0x0 \
+	--size $BLOCKS --queues 1 || exit
+check "a write fails where all connections end with it" fails write_at 10 || exit
+check "it is an error of the medium" is_medium_error 10
+check "brickd lives" is_same_brick
+check "the disk is up" wait_for 60 state_is up
 
 check "there is room again" rm $FOLDER/filler?
 check "it is written" write_at 8 16
