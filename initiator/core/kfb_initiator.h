@@ -380,9 +380,10 @@ struct kfb_initiator_retain {
  * @n_late: how many @late has
  * @unmaps: by queue 0's slot: what its UNMAP gives back; @mapping_id 0: it has none
  * @late_at_ms: when those of @late that are not sent go out; 0: as soon as they can
- * @bad: blocks that the brick has called lost in session @bad_id, the newest ranges;
- *	each with @n_closed as it was then
+ * @bad: blocks that the brick has called lost, the newest ranges, each with @n_closed
+ *	as it was then
  * @n_bad: ranges that it has told
+ * @bad_id: the session in which it has
  * @evicted: the EVENT that the session was evicted, until it is taken; its kind is 0
  *	when the session was not
  * @reply: the newest reply, decoded
