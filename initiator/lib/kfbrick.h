@@ -155,19 +155,16 @@ struct kfbrick_config {
  * The name lookup is the system's and may take longer than the timeout.
  *
  * Context: any thread; blocks up to three timeouts. Sets FI_MR_CACHE_MAX_COUNT,
- * IPATH_NO_BACKTRACE and HFI_NO_BACKTRACE in the environment unless they are
- * set, because libfabric reads them when it is first used: a program with
- * several threads makes its first connection before it reads or changes its
- * environment elsewhere.
- * Return: 0, -EINVAL (config), -E2BIG (config has settings that this library does
- * not know), -ECONNREFUSED, -EHOSTUNREACH (no such host, no
- * way there, or no such fabric here), -EPERM (tcp would leave this host by an
- * interface that does not encrypt: see allow_untrusted_tcp), -ETIMEDOUT,
- * -EKEYREJECTED (wrong key or unknown client, or the brick could not prove itself),
- * -EKEYREVOKED (this client is fenced), -ESTALE (other uuid),
- * -EPROTONOSUPPORT (no common version, or a flush mode this library does not
- * know), -EPROTO (not a brick), -EDQUOT (the brick is full), -ESHUTDOWN,
- * -ENOMEM.
+ * IPATH_NO_BACKTRACE and HFI_NO_BACKTRACE in the environment unless they are set,
+ * because libfabric reads them when it is first used: a program with several threads
+ * makes its first connection before it reads or changes its environment elsewhere.
+ * Return: 0, -EINVAL (config), -E2BIG (config has settings that this library does not
+ * know), -ECONNREFUSED, -EHOSTUNREACH (no such host, no way there, or no such fabric
+ * here), -EPERM (tcp would leave this host by an interface that does not encrypt: see
+ * allow_untrusted_tcp), -ETIMEDOUT, -EKEYREJECTED (wrong key or unknown client, or the
+ * brick could not prove itself), -EKEYREVOKED (this client is fenced), -ESTALE (other
+ * uuid), -EPROTONOSUPPORT (no common version, or a flush mode this library does not
+ * know), -EPROTO (not a brick), -EDQUOT (the brick is full), -ESHUTDOWN, -ENOMEM.
  */
 int kfbrick_connect(const struct kfbrick_config *config, struct kfbrick **out);
 
@@ -371,8 +368,8 @@ int kfbrick_ping(struct kfbrick *k);
  * blocks up to the timeout, too.
  * Return: 0, -EINVAL (misaligned, no blocks, too many, past 2^64), -EACCES (not
  * granted), -EEXIST (some allocated already), -ENOSPC (the brick is full, or this
- * client's quota is: kfbrick_error() says which), -EBADE (reserved for others),
- * -EAGAIN (too many wait for the range).
+ * client's quota is: kfbrick_error() says which), -EBADE (reserved for others), -EAGAIN
+ * (too many wait for the range).
  */
 int kfbrick_alloc(struct kfbrick *k, uint64_t va, uint64_t n_blocks);
 
@@ -415,12 +412,10 @@ int kfbrick_free(struct kfbrick *k, uint64_t va, uint64_t n_blocks);
  * (kfbrick_next_event()) that asks for mappings of this connection: when all
  * others have nothing to give, unmapping some and trying again helps.
  *
- * A connection with retain_bytes maps nothing both RW and SHARED: a copy that is
- * written again could be older than what another client has written and flushed.
- *
  * Context: control call; blocks up to the timeout, for each page of handles.
- * Return: 0, -EINVAL (also RW and SHARED with retain_bytes), -EACCES, -ENOENT, -EBUSY (conflicting mapping),
- * -EBADE (reserved for others), -EAGAIN, -ENOSPC, -ENOMEM, -EDQUOT (too many mappings).
+ * Return: 0, -EINVAL (also RW and SHARED with retain_bytes), -EACCES, -ENOENT, -EBUSY
+ * (mapped by others), -EBADE (reserved for others), -EAGAIN, -ENOSPC, -ENOMEM, -EDQUOT
+ * (too many mappings).
  */
 int kfbrick_map(struct kfbrick *k, uint64_t va, uint64_t n_blocks,
 		unsigned int flags, struct kfbrick_mapping **out);
@@ -438,13 +433,12 @@ int kfbrick_map(struct kfbrick *k, uint64_t va, uint64_t n_blocks,
  * one then.
  *
  * Context: control call; blocks up to the timeout, three when it flushes.
- * Return: 0, -EBUSY (operations through it are in flight: it stays), -ENOMEM
- * (the brick has none now to flush or to end it: it stays), -EAGAIN (the brick has
- * too much to do: it stays), -EIO (it is unmapped, and what was written there may
- * not be durable), -ETIMEDOUT, -ENOENT,
- * -ESTALE (it did not outlive a loss: its blocks have changed hands, or it could not
- * be made again for now), what else the brick refused to make it again with after a
- * loss, or an error of kfbrick_flush().
+ * Return: 0, -EBUSY (operations through it are in flight: it stays), -ENOMEM (the brick
+ * has none now to flush or to end it: it stays), -EAGAIN (the brick has too much to do:
+ * it stays), -EIO (it is unmapped, and what was written there may not be durable),
+ * -ETIMEDOUT, -ENOENT, -ESTALE (it did not outlive a loss: its blocks have changed
+ * hands, or it could not be made again for now), what else the brick refused to make it
+ * again with after a loss, or an error of kfbrick_flush().
  */
 int kfbrick_unmap(struct kfbrick *k, struct kfbrick_mapping *mapping);
 
@@ -663,8 +657,8 @@ int kfbrick_post_flush(struct kfbrick *k, void *context);
  *	arrived, and was lost before kfbrick_accept_losses(): write it again), and with
  *	retain_bytes any error of a flush: it found no room, and the flush for which it
  *	waited has failed; for a flush or a durable write also -EOPNOTSUPP, -ENOMEM
- *	(the brick's, for now), -ETIMEDOUT, -EIO (the medium failed, see kfbrick_post_flush(), or
- *	kfbrick_losses() are not accepted)
+ *	(the brick's, for now), -ETIMEDOUT, -EIO (the medium failed, see
+ *	kfbrick_post_flush(), or kfbrick_losses() are not accepted)
  * @len: bytes moved; 0 for a flush or after an error
  */
 struct kfbrick_completion {
@@ -736,9 +730,9 @@ int kfbrick_write(struct kfbrick *k, uint64_t va, const void *buf, size_t len);
  * Covers what kfbrick_post_flush() covers.
  *
  * Context: blocks up to two timeouts.
- * Return: 0, -EOPNOTSUPP (volatile brick), -ETIMEDOUT, -EIO (the medium failed,
- * see kfbrick_post_flush(), or kfbrick_losses() are not accepted), -ENOMEM (the
- * brick's, for now), -ECONNRESET, -ENOTCONN. kfbrick_error() says which.
+ * Return: 0, -EOPNOTSUPP (volatile brick), -ETIMEDOUT, -EIO (the medium failed, see
+ * kfbrick_post_flush(), or kfbrick_losses() are not accepted), -ENOMEM (the brick's,
+ * for now), -ECONNRESET, -ENOTCONN. kfbrick_error() says which.
  */
 int kfbrick_flush(struct kfbrick *k);
 

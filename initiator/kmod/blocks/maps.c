@@ -25,8 +25,6 @@
 /* kvcalloc() gives no more than INT_MAX bytes, and warns of whoever asks for more. */
 #define BLOCKS_MAX (INT_MAX / sizeof(struct kfb_block))
 
-/* What the words say. */
-static_assert(BLOCKS_MAX + 1 == (u64)128 << 40 >> KFB_BLOCK_SHIFT);
 static_assert(sizeof(struct kfb_mapcache_node) <= sizeof(struct kfb_block));
 
 const char *kfbk_maps_check(u64 n_blocks)
