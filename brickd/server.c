@@ -228,6 +228,8 @@ static bool before_wait(void *ctx)
 	struct brick_busy *busy = &server->loop.busy;
 	bool more = brick_metrics_before_wait(&server->view);
 
+	if (brick_log_next_ms() <= brick_now_ms())
+		brick_log_go_on();
 	brick_busy_with(busy, BRICK_BUSY_ADMIN);
 	(void)brick_busy_end(busy);
 	more = brick_sessions_due(&server->sessions) || more;
@@ -257,6 +259,8 @@ static uint64_t next_ms(void *ctx)
 	other_ms = brick_sessions_next_ms(&server->sessions);
 	ms = other_ms < ms ? other_ms : ms;
 	other_ms = brick_unmaps_next_ms(&server->ops);
+	ms = other_ms < ms ? other_ms : ms;
+	other_ms = brick_log_next_ms();
 	return other_ms < ms ? other_ms : ms;
 }
 
@@ -265,7 +269,6 @@ static void server_tick(void *ctx)
 	struct brick_server *server = ctx;
 
 	brick_notify_alive();
-	brick_log_go_on();
 	brick_tier_run(&server->tier);
 	for (uint32_t i = 0; i < server->net.n_fabrics; i++)
 		brick_listen_service(&server->net.fabrics[i]);

@@ -13,11 +13,13 @@
 
 #include "brickd/base/clock.h"
 #include "brickd/base/log_sink.h"
+#include "proto/kfb_time.h"
 
 #define LOG_LINE_BYTES	1024
 #define LOG_FIELD_BYTES 128
 #define LOG_FIELDS_MAX	4
 #define LOG_DRAIN_MS	2000
+#define LOG_AGAIN_MS	20
 #define LOG_LOOK_NS	10000000
 
 _Static_assert(LOG_LINE_BYTES + LOG_FIELDS_MAX * LOG_FIELD_BYTES + 64 <=
@@ -224,8 +226,16 @@ static void tell_lost(void)
 			  n);
 }
 
+static uint64_t tried_ms;
+
+uint64_t brick_log_next_ms(void)
+{
+	return brick_sink_holds() ? tried_ms + LOG_AGAIN_MS : KFB_TIME_NEVER;
+}
+
 void brick_log_go_on(void)
 {
+	tried_ms = brick_now_ms();
 	(void)brick_sink_go_on();
 	tell_lost();
 }

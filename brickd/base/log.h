@@ -37,9 +37,12 @@ void brick_log_set_level(int priority);
 /**
  * brick_log_go_on - lines that found no room go out, as far as there is room now
  *
- * Context: the loop's tick.
+ * Context: the loop thread.
  */
 void brick_log_go_on(void);
+
+/* When to call it; KFB_TIME_NEVER: nothing waits for room. Context: as that. */
+uint64_t brick_log_next_ms(void);
 
 /**
  * brick_log_drain - at the end lines that found no room get two seconds

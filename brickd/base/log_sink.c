@@ -234,6 +234,16 @@ unsigned int brick_sink_take_lost(void)
 	return n;
 }
 
+bool brick_sink_holds(void)
+{
+	bool holds;
+
+	pthread_mutex_lock(&sink_lock);
+	holds = sink.n_held;
+	pthread_mutex_unlock(&sink_lock);
+	return holds;
+}
+
 uint64_t brick_sink_lost(void)
 {
 	uint64_t n;

@@ -68,6 +68,9 @@ bool brick_sink_go_on(void);
  */
 unsigned int brick_sink_take_lost(void);
 
+/* Whether lines wait for room. */
+bool brick_sink_holds(void);
+
 /* Lines that were lost, in all. */
 uint64_t brick_sink_lost(void);
 

@@ -16,6 +16,8 @@ TRIES = 600
 DISCONNECTS = 100
 # Clients, whose lines are more than a brick keeps for a log that nobody reads.
 MANY = 250
+# Most lines name it: with a short name they would be about as many bytes as are held.
+LONG_NAME = "a" * 40
 # A client that is told that its lease ends has a third of it to answer.
 LEASE = "lease-ms = 20000"
 # A command whose core may be as large as it likes.
@@ -320,12 +322,13 @@ class Logs(lab.FuncTest):
     def test_a_log_that_nobody_reads_for_now_keeps_no_client_waiting(self):
         reader, writer = os.pipe()
         fcntl.fcntl(writer, fcntl.F_SETPIPE_SZ, 4096)
-        b = self.brick(settings="log-level = debug").start(stderr=writer)
+        b = self.brick(clients={LONG_NAME: ["0x0+8 rw"]}, settings="log-level = debug")
+        b.start(stderr=writer)
         os.close(writer)
         said = b""
         try:
             for _ in range(MANY):
-                self.ok(b.ctl("ping", "-c", "1"))
+                self.ok(b.ctl("ping", "-c", "1", client=LONG_NAME))
             os.set_blocking(reader, False)
 
             def hear():

@@ -276,6 +276,12 @@ static void ep_moved(struct fid_ep *fid, struct stcp_moved *out)
 	*out = ep_of(fid)->moved;
 }
 
+/* Memory of a world is there, or its machine has no power. */
+static void *ep_fault(struct fid_ep *fid)
+{
+	return NULL;
+}
+
 static int ep_ops_open(struct fid *fid, const char *name, uint64_t flags,
 		       void **ops, void *context)
 {
@@ -283,6 +289,7 @@ static int ep_ops_open(struct fid *fid, const char *name, uint64_t flags,
 		.size = sizeof(stcp),
 		.traffic = ep_traffic,
 		.moved = ep_moved,
+		.fault = ep_fault,
 	};
 
 	*ops = &stcp;
