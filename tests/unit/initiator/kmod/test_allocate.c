@@ -220,8 +220,9 @@ static void what_stays_is_told(void **state)
 	assert_int_equal(kfbk_maps_attach(&dev), 0);
 	unmap_error = -EIO;
 	kfbk_maps_undo(&dev);
-	/* What is before those that were there, and what is behind. */
-	assert_int_equal(n_said, 2);
+	/* The first one stays mapped, and nothing more is asked for: nothing is freed. */
+	assert_int_equal(n_unmaps, 1);
+	assert_true(n_said >= 1);
 }
 
 #define CASE(name) cmocka_unit_test_setup(name, begin)

@@ -20,11 +20,16 @@
 #define LEASE  10000
 
 /* A request with the driver's part behind it. */
-static struct {
+static union {
 	struct request rq;
-	struct kfbk_rq krq;
-	uint8_t ctx[1024];
+	uint64_t room[(sizeof(struct request) + sizeof(struct kfbk_rq) + 1024) /
+		      8];
 } one;
+
+static struct kfbk_rq *krq(void)
+{
+	return blk_mq_rq_to_pdu(&one.rq);
+}
 
 static struct kfbk_queue queue;
 static struct kfbk_device dev;
@@ -297,9 +302,9 @@ static int begin(void **state)
 	disk.queue = &blk;
 	blk.queuedata = &dev;
 	one.rq.q = &blk;
-	one.krq.queue = &queue;
-	one.krq.copy = KFB_RETAIN_NONE;
-	one.krq.block = KFB_MAPCACHE_NONE;
+	krq()->queue = &queue;
+	krq()->copy = KFB_RETAIN_NONE;
+	krq()->block = KFB_MAPCACHE_NONE;
 	rcu_depth = n_unpinned = n_kicks = n_runs = 0;
 	ended = NULL;
 	comes_back = false;
@@ -318,7 +323,7 @@ static void time_is_over(void)
 static void what_does_not_move_ends_its_connection(void **state)
 {
 	(void)state;
-	one.krq.posted = true;
+	krq()->posted = true;
 	moved_bytes = 4096;
 	time_is_over();
 	assert_null(ended);
@@ -341,7 +346,7 @@ static void what_is_not_posted_has_time(void **state)
 static void the_next_connection_is_not_to_blame(void **state)
 {
 	(void)state;
-	one.krq.posted = true;
+	krq()->posted = true;
 	moved_bytes = 4096;
 	time_is_over();
 	comes_back = true;
@@ -355,7 +360,7 @@ static void the_next_connection_is_not_to_blame(void **state)
 static void what_is_closed_already_is_not_ended(void **state)
 {
 	(void)state;
-	one.krq.posted = true;
+	krq()->posted = true;
 	queue.ep = NULL;
 	time_is_over();
 	time_is_over();
@@ -368,7 +373,7 @@ static void what_is_closed_already_is_not_ended(void **state)
 static void what_does_not_come_again_leaves_its_block(void **state)
 {
 	(void)state;
-	one.krq.block = 3;
+	krq()->block = 3;
 	/* Of whoever had its tag before: it was not looked at yet. */
 	kfbk_mq_ops.cleanup_rq(&one.rq);
 	assert_int_equal(n_unpinned, 0);
@@ -470,12 +475,12 @@ static void one_that_is_refused_is_not_in_flight(void **state)
 static void a_copy_goes_on_when_a_request_is_over(void **state)
 {
 	const struct fi_cq_err_entry entry = { 0 };
-	struct kfbk_ctx ctx = { .kind = KFBK_CTX_DATA, .rq = &one.krq };
+	struct kfbk_ctx ctx = { .kind = KFBK_CTX_DATA, .rq = krq() };
 
 	(void)state;
-	one.krq.posted = true;
-	one.krq.len = KFB_BLOCK_BYTES;
-	kfb_window_posted(&queue.core.window, one.krq.len, 0, &one.krq.mark);
+	krq()->posted = true;
+	krq()->len = KFB_BLOCK_BYTES;
+	kfb_window_posted(&queue.core.window, krq()->len, 0, &krq()->mark);
 	assert_int_equal(write_copy(0, false), -EAGAIN);
 	assert_int_equal(n_kicks, 0);
 	kfbk_data_done(&queue, &ctx, &entry);
