@@ -158,6 +158,8 @@ a_listener_without_descriptors_looks_again_after_a_while(void **state)
 	/* Who has waited gets in, and who comes later. */
 	rig_event(rig, &rig->server, &event);
 	assert_int_equal(event.kind, FI_CONNREQ);
+	assert_int_equal(
+		fi_reject(rig->server.pep, event.info->handle, NULL, 0), 0);
 	fi_freeinfo(event.info);
 	close(fd);
 	rig_connect(rig);
