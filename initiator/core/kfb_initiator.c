@@ -232,12 +232,18 @@ static void kfb_initiator_bad_message(struct kfb_initiator *i,
 	kfb_initiator_why(i, what, detail, 0);
 }
 
+/* How many ranges of lost blocks are remembered. */
+static __u32 kfb_initiator_n_bad(const struct kfb_initiator *i)
+{
+	return i->n_bad < KFB_INITIATOR_BAD_MAX ? i->n_bad
+						: KFB_INITIATOR_BAD_MAX;
+}
+
 /* Where a range begins, and its last byte: it may end where addresses do. */
 static _Bool kfb_initiator_is_bad(const struct kfb_initiator *i, __u64 va,
 				  __u64 len)
 {
-	__u32 n = i->n_bad < KFB_INITIATOR_BAD_MAX ? i->n_bad
-						   : KFB_INITIATOR_BAD_MAX;
+	__u32 n = kfb_initiator_n_bad(i);
 
 	if (!len || i->bad_id != i->client.session_id)
 		return 0;
@@ -264,8 +270,7 @@ static void kfb_initiator_note_bad(struct kfb_initiator *i,
 	if (i->bad_id != i->client.session_id)
 		i->n_bad = 0;
 	i->bad_id = i->client.session_id;
-	end = i->n_bad < KFB_INITIATOR_BAD_MAX ? i->n_bad
-					       : KFB_INITIATOR_BAD_MAX;
+	end = kfb_initiator_n_bad(i);
 	while (n < end && (i->bad[n].range.va != event->va ||
 			   i->bad[n].range.n_blocks != event->n_blocks))
 		n++;

@@ -163,12 +163,31 @@ int kfbk_maps_add(struct kfbk_device *dev, u64 first, u64 n_blocks)
 	return ret;
 }
 
-/* FREE refuses what is mapped. Handles go as a whole, and nobody needs any. */
-static void kfbk_unmap_all(struct kfbk_device *dev)
+int kfbk_unmap_handles(struct kfbk_device *dev, u64 first, u64 end,
+		       u64 session_id)
 {
 	const struct kfb_block *b = dev->blocks;
-	u64 session_id, end, i;
+	u64 stop, i;
 	int ret = 0;
+
+	for (i = first; !ret && i < end; i = stop) {
+		stop = i + 1;
+		if (b[i].state != KFB_BLOCK_UNMAPPING)
+			continue;
+		while (stop < end && !b[stop].is_first &&
+		       b[stop].state == KFB_BLOCK_UNMAPPING)
+			stop++;
+		ret = kfbk_unmap(dev, i, stop, session_id);
+	}
+	if (ret)
+		kfbk_settle_unmap(dev, i, end, session_id, ret);
+	return ret;
+}
+
+/* FREE refuses what is mapped; nobody needs any of it. */
+static void kfbk_unmap_all(struct kfbk_device *dev)
+{
+	u64 session_id;
 
 	/* With a cache blocks are mapped when they are needed. */
 	if (dev->cache.cap)
@@ -180,16 +199,8 @@ static void kfbk_unmap_all(struct kfbk_device *dev)
 	kfbk_blocks_move(dev, 0, dev->n_blocks, KFB_BLOCK_QUIET,
 			 KFB_BLOCK_UNMAP);
 	kfbk_unlock(dev);
-	for (i = 0; !ret && i < dev->n_blocks; i = end) {
-		end = i + 1;
-		if (b[i].state != KFB_BLOCK_UNMAPPING)
-			continue;
-		while (end < dev->n_blocks && !b[end].is_first &&
-		       b[end].state == KFB_BLOCK_UNMAPPING)
-			end++;
-		/* What stays is told when it cannot be freed. */
-		ret = kfbk_unmap(dev, i, end, session_id);
-	}
+	/* What stays is told when it cannot be freed. */
+	(void)kfbk_unmap_handles(dev, 0, dev->n_blocks, session_id);
 }
 
 void kfbk_maps_undo(struct kfbk_device *dev)

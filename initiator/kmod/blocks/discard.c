@@ -85,27 +85,6 @@ static bool kfbk_is_span_quiet(struct kfbk_device *dev, struct span span)
 	return !l.found;
 }
 
-/* UNMAP each handle by itself. */
-static int kfbk_unmap_span(struct kfbk_device *dev, struct span span)
-{
-	const struct kfb_block *b = dev->blocks;
-	u64 end, i;
-	int ret = 0;
-
-	for (i = span.first; !ret && i < span.end; i = end) {
-		end = i + 1;
-		if (b[i].state != KFB_BLOCK_UNMAPPING)
-			continue;
-		while (end < span.end && !b[end].is_first &&
-		       b[end].state == KFB_BLOCK_UNMAPPING)
-			end++;
-		ret = kfbk_unmap(dev, i, end, span.session_id);
-	}
-	if (ret)
-		kfbk_settle_unmap(dev, i, span.end, span.session_id, ret);
-	return ret;
-}
-
 /* FREE each run of allocated blocks; they read as zeros afterwards. */
 static int kfbk_free_allocated(struct kfbk_device *dev, u64 first, u64 end,
 			       u64 session_id)
@@ -143,7 +122,8 @@ static int kfbk_free_allocated(struct kfbk_device *dev, u64 first, u64 end,
 static int kfbk_free_span(struct kfbk_device *dev, struct span span, u64 first,
 			  u64 n, bool *again)
 {
-	int ret = kfbk_unmap_span(dev, span);
+	int ret =
+		kfbk_unmap_handles(dev, span.first, span.end, span.session_id);
 	u64 session_id;
 	int rest = 0;
 

@@ -90,6 +90,12 @@ int kfbk_maps_attach(struct kfbk_device *dev);
  */
 void kfbk_maps_undo(struct kfbk_device *dev);
 /*
+ * UNMAP each handle of a range by itself, as far as it became UNMAPPING in that session,
+ * until one cannot be: it stays, and what is behind it. Context: as kfbk_unmap().
+ */
+int kfbk_unmap_handles(struct kfbk_device *dev, u64 first, u64 end,
+		       u64 session_id);
+/*
  * Allocate what is missing from a block on, map. The table may have more, of a try to
  * grow that failed. Context: process.
  */

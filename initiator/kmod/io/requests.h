@@ -16,6 +16,17 @@ static inline bool kfbk_op_frees(const struct kfbk_device *dev, blk_opf_t opf)
 		 !(opf & REQ_NOUNMAP)));
 }
 
+/*
+ * As many bytes as a message has at any of the brick's addresses, in whole pieces of the
+ * medium's. Context: any.
+ */
+static inline u32 kfbk_op_bytes(const struct kfbk_device *dev, u32 len)
+{
+	return min_t(size_t, len,
+		     round_down(dev->max_op_bytes,
+				(size_t)KFBK_PHYSICAL_BYTES));
+}
+
 /* zeroes.c */
 /* Zeroes; fewer than @len when that is too much for one operation. */
 struct fi_buf kfbk_zero_buf(const struct kfbk_device *dev, u32 *len);

@@ -175,10 +175,7 @@ void kfbk_retain_drop(struct kfbk_device *dev, u64 first, u64 n)
  */
 static u32 kfbk_retain_room(struct kfbk_queue *q, u32 len)
 {
-	const struct kfbk_device *dev = q->dev;
-
-	len = min_t(size_t, len,
-		    round_down(dev->max_op_bytes, (size_t)KFBK_PHYSICAL_BYTES));
+	len = kfbk_op_bytes(q->dev, len);
 	spin_lock_bh(&q->lock);
 	len = kfb_window_piece(&q->core.window, len);
 	q->is_full |= !len;

@@ -46,11 +46,7 @@ struct fi_buf kfbk_zero_buf(const struct kfbk_device *dev, u32 *len)
 	u32 part = min_t(u32, ZERO_BYTES,
 			 rounddown_pow_of_two(dev->max_segment_bytes));
 
-	*len = min_t(u32, *len, dev->max_segments * part);
-	/* Nor more than a message of any of the brick's addresses. */
-	*len = min_t(size_t, *len,
-		     round_down(dev->max_op_bytes,
-				(size_t)KFBK_PHYSICAL_BYTES));
+	*len = kfbk_op_bytes(dev, min_t(u32, *len, dev->max_segments * part));
 	return fi_buf_bvec(kfbk_zero_bvecs, DIV_ROUND_UP(*len, ZERO_BYTES), 0,
 			   *len);
 }

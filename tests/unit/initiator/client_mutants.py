@@ -43,12 +43,12 @@ CLIENT_MUTANTS = {
     "clones-give-their-bios-away": Mutant(
         "clears", "io/clears.c", "\tif (rq->end_io)\n\t\treturn false;\n", "", CLEARS, folder=KMOD),
     "zeroes-are-longer-than-a-message": Mutant(
-        "clears", "io/zeroes.c", "\t*len = min_t(size_t, *len,\n", "\t(void)min_t(size_t, *len,\n",
-        CLEARS, folder=KMOD),
+        "clears", "io/zeroes.c", "kfbk_op_bytes(dev, min_t(u32, *len, dev->max_segments * part))",
+        "min_t(u32, *len, dev->max_segments * part)", CLEARS, folder=KMOD),
     "zeroes-end-in-the-middle-of-a-sector": Mutant(
         "clears", "io/zeroes.c",
-        "round_down(dev->max_op_bytes,\n\t\t\t\t(size_t)KFBK_PHYSICAL_BYTES)", "dev->max_op_bytes",
-        CLEARS, folder=KMOD),
+        "kfbk_op_bytes(dev, min_t(u32, *len, dev->max_segments * part))",
+        "min_t(size_t, min_t(u32, *len, dev->max_segments * part), dev->max_op_bytes)", CLEARS, folder=KMOD),
     # Copies of the kernel's disk that are written again.
     "copies-know-no-window": Mutant(
         "replay", "io/retain.c", "len = kfb_window_piece(&q->core.window, len);", ";",
@@ -60,8 +60,7 @@ CLIENT_MUTANTS = {
         "replay", "io/retain.c",
         "\tkfb_initiator_moved(&q->core, op->len, &op->mark, kfbk_now_ms());\n", "", POSTS, folder=KMOD),
     "copies-are-longer-than-a-message": Mutant(
-        "replay", "io/retain.c", "\tlen = min_t(size_t, len,\n", "\t(void)min_t(size_t, len,\n", POSTS,
-        folder=KMOD),
+        "replay", "io/retain.c", "\tlen = kfbk_op_bytes(q->dev, len);\n", "", POSTS, folder=KMOD),
     "copy-waits-for-a-request-for-ever": Mutant(
         "replay", "io/data.c", "if (READ_ONCE(dev->is_quiesced))", "if (0)", POSTS, folder=KMOD),
     "copy-does-not-say-that-it-waits": Mutant(
