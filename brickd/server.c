@@ -50,9 +50,8 @@ void brick_server_tell_manager(const struct brick_server *server)
 
 	(void)snprintf(what, sizeof(what), "serving %s", server->config->store);
 	/* As when it failed: settings that are read again mend no medium. */
-	brick_notify_ready(server->storage.medium_failed
-				   ? "the medium failed: only reads are served"
-				   : what);
+	brick_notify_ready(server->storage.medium_failed ? BRICK_FAILED_STATUS
+							 : what);
 }
 
 /* ---- threads and the loop ---- */

@@ -6,11 +6,13 @@
 #include <fcntl.h>
 #include <poll.h>
 #include <pthread.h>
+#include <stdatomic.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
-#include <sys/un.h>
 #include <unistd.h>
+
+#include "brickd/base/datagram.h"
 
 #define JOURNAL_PATH "/run/systemd/journal/socket"
 
@@ -28,7 +30,10 @@ struct held_head {
 	uint16_t entry_len;
 };
 
-/* All that follows is under it. There are lines before anybody could make it. */
+/*
+ * All that follows is under it, but that anybody may look how much is held and lost.
+ * There are lines before anybody could make it.
+ */
 static pthread_mutex_t sink_lock;
 
 static void __attribute__((constructor)) make_lock(void)
@@ -40,10 +45,10 @@ static struct {
 	enum stderr_kind kind;
 	int fd;
 	int journal_fd;
-	size_t n_held; /* bytes */
+	_Atomic size_t n_held; /* bytes */
 	size_t n_written; /* of the first line that is held */
 	unsigned int n_lost; /* that nobody was told of */
-	uint64_t n_lost_ever;
+	_Atomic uint64_t n_lost_ever;
 	char held[BRICK_SINK_HELD_BYTES];
 } sink = {
 	.fd = -1,
@@ -130,14 +135,8 @@ static int send_entry(const char *entry, size_t len)
 	static const struct sockaddr_un journal = { .sun_family = AF_UNIX,
 						    .sun_path = JOURNAL_PATH };
 
-	if (sink.journal_fd < 0)
-		sink.journal_fd = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0);
-	if (sink.journal_fd < 0)
-		return -errno;
-	if (sendto(sink.journal_fd, entry, len, MSG_DONTWAIT | MSG_NOSIGNAL,
-		   (const struct sockaddr *)&journal, sizeof(journal)) >= 0)
-		return 0;
-	return errno == ENOBUFS ? -EAGAIN : -errno;
+	return brick_datagram_send(&sink.journal_fd, &journal, sizeof(journal),
+				   entry, len);
 }
 
 static bool send_line(const char *line, size_t line_len, const char *entry,
@@ -236,20 +235,10 @@ unsigned int brick_sink_take_lost(void)
 
 bool brick_sink_holds(void)
 {
-	bool holds;
-
-	pthread_mutex_lock(&sink_lock);
-	holds = sink.n_held;
-	pthread_mutex_unlock(&sink_lock);
-	return holds;
+	return atomic_load(&sink.n_held);
 }
 
 uint64_t brick_sink_lost(void)
 {
-	uint64_t n;
-
-	pthread_mutex_lock(&sink_lock);
-	n = sink.n_lost_ever;
-	pthread_mutex_unlock(&sink_lock);
-	return n;
+	return atomic_load(&sink.n_lost_ever);
 }

@@ -11,11 +11,10 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/socket.h>
-#include <sys/un.h>
 #include <systemd/sd-daemon.h>
 
 #include "brickd/base/clock.h"
+#include "brickd/base/datagram.h"
 
 #define US_PER_MS UINT64_C(1000)
 /* systemd's own clock of a stop has slack beyond what the daemon asks for. */
@@ -57,17 +56,13 @@ static bool tell_fails(const char *text)
 {
 	struct sockaddr_un address = { 0 };
 	socklen_t len = manager_address(&address);
+	int rc;
 
 	if (!len)
 		return false;
-	if (manager_fd < 0)
-		manager_fd = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0);
-	if (manager_fd < 0)
-		return true;
-	return sendto(manager_fd, text, strlen(text),
-		      MSG_DONTWAIT | MSG_NOSIGNAL, (struct sockaddr *)&address,
-		      len) < 0 &&
-	       (errno == EAGAIN || errno == ENOBUFS);
+	rc = brick_datagram_send(&manager_fd, &address, len, text,
+				 strlen(text));
+	return rc == -EAGAIN || manager_fd < 0;
 }
 
 static void tell_news(void)

@@ -90,5 +90,5 @@ void brick_failure_look(struct brick_storage *storage)
 		  "%s: the medium failed: flushes and changes are refused, "
 		  "reads go on; %s",
 		  storage->media->path, text);
-	brick_notify_status("the medium failed: only reads are served");
+	brick_notify_status(BRICK_FAILED_STATUS);
 }

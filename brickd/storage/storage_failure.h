@@ -18,6 +18,9 @@ struct brick_storage;
 
 #define BRICK_FAILURE_BYTES 384
 
+/* What the service manager shows of a brick whose medium has failed. */
+#define BRICK_FAILED_STATUS "the medium failed: only reads are served"
+
 /**
  * brick_failure_look - has something failed? Tell everybody once
  * @storage: the storage

@@ -168,28 +168,33 @@ struct fi_ops_mr stcp_mr_ops = {
 
 /* Pages: as many as a system call can have found missing, of the usual size. */
 #define LOOKS_MAX 64
+_Static_assert(STCP_STAGE_BYTES < LOOKS_MAX * 4096,
+	       "all of what comes with a header is looked at");
 
-static uintptr_t page_bytes(void)
+/*
+ * The first page that cannot be had, as far as they are looked at, which takes room for
+ * each; NULL: it is not among these, or there again.
+ */
+static void *find_missing(const struct iovec *iov, size_t n, bool is_written)
 {
-	return (uintptr_t)sysconf(_SC_PAGESIZE);
-}
+	int advice = is_written ? MADV_POPULATE_WRITE : MADV_POPULATE_READ;
+	uintptr_t bytes = (uintptr_t)sysconf(_SC_PAGESIZE);
+	unsigned int n_left = LOOKS_MAX;
 
-/* Is a page there, or comes, by this advice? Its beginning is said. */
-static bool has_page(uintptr_t page, int advice)
-{
-	return !madvise((void *)page, page_bytes(), advice) ||
-	       (errno != EFAULT && errno != EHWPOISON);
-}
+	for (size_t i = 0; i < n; i++) {
+		uintptr_t at = (uintptr_t)iov[i].iov_base;
+		uintptr_t end = at + iov[i].iov_len;
 
-/* Where nothing else says so, for the moment. */
-static bool are_there(uintptr_t at, size_t n)
-{
-	uintptr_t end = at + n;
+		for (; at < end && n_left; n_left--) {
+			uintptr_t page = at & ~(bytes - 1);
 
-	for (at &= ~(page_bytes() - 1); at < end; at += page_bytes())
-		if (!has_page(at, MADV_POPULATE_WRITE))
-			return false;
-	return true;
+			if (madvise((void *)page, bytes, advice) &&
+			    (errno == EFAULT || errno == EHWPOISON))
+				return (void *)at;
+			at = page + bytes;
+		}
+	}
+	return NULL;
 }
 
 size_t stcp_place(uint8_t *to, const uint8_t *from, size_t n)
@@ -206,38 +211,20 @@ size_t stcp_place(uint8_t *to, const uint8_t *from, size_t n)
 	if (placed >= 0)
 		return (size_t)placed;
 	/* Else a kernel without it, or a filter of system calls. */
-	if (errno == EFAULT || !are_there((uintptr_t)to, n))
+	if (errno == EFAULT || find_missing(&there, 1, true))
 		return 0;
 	memcpy(to, from, n);
 	return n;
 }
 
-/*
- * The first page that cannot be had, or where the first of them begins: it may be there
- * again. Not all of them are looked at, as that takes room for each.
- */
-static void *find_missing(const struct iovec *iov, size_t n, bool is_written)
-{
-	int advice = is_written ? MADV_POPULATE_WRITE : MADV_POPULATE_READ;
-	uintptr_t page = page_bytes();
-	unsigned int n_left = LOOKS_MAX;
-
-	for (size_t i = 0; i < n; i++) {
-		uintptr_t at = (uintptr_t)iov[i].iov_base;
-		uintptr_t end = at + iov[i].iov_len;
-
-		for (; at < end && n_left; n_left--) {
-			if (!has_page(at & ~(page - 1), advice))
-				return (void *)at;
-			at = (at & ~(page - 1)) + page;
-		}
-	}
-	return n ? iov[0].iov_base : NULL;
-}
-
 void stcp_ep_fault(struct stcp_ep *ep, const struct iovec *iov, size_t n,
 		   bool is_written)
 {
-	atomic_store(&ep->fault, find_missing(iov, n, is_written));
+	void *missing = find_missing(iov, n, is_written);
+
+	/* Else where they begin. */
+	if (!missing && n)
+		missing = iov[0].iov_base;
+	atomic_store(&ep->fault, missing);
 	stcp_ep_end(ep, EFAULT, TCPW_OK);
 }

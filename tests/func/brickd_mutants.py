@@ -411,8 +411,8 @@ BRICKD_MUTANTS = {
         "medium", "losses.c", "brick_now_ms() - found->at_ms < FOUND_MS", "1", LOSSES,
         folder="brickd/session"),
     "without-the-call-nobody-looks-first": Mutant(
-        "medium", "mr.c", "errno == EFAULT || !are_there((uintptr_t)to, n)",
-        "errno == EFAULT || (0 && !are_there((uintptr_t)to, n))", PLACE, folder="kfabric/user"),
+        "medium", "mr.c", "errno == EFAULT || find_missing(&there, 1, true)",
+        "errno == EFAULT || (0 && find_missing(&there, 1, true))", PLACE, folder="kfabric/user"),
     "nobody-hears-where-a-read-failed": Mutant(
         "medium", "tx.c", "if (n < 0 && errno == EFAULT) {\n\t\t\tpayload_missing",
         "if (0) {\n\t\t\tpayload_missing", PLACE, folder="kfabric/user"),
@@ -681,8 +681,7 @@ BRICKD_MUTANTS = {
         "log", "log_sink.c", "O_WRONLY | O_NONBLOCK | O_NOCTTY", "O_WRONLY | O_NOCTTY", LOG,
         folder=BASE),
     "journal-is-waited-for": Mutant(
-        "log", "log_sink.c", "if (sendto(sink.journal_fd, entry, len, MSG_DONTWAIT | MSG_NOSIGNAL,",
-        "if (sendto(sink.journal_fd, entry, len, MSG_NOSIGNAL,",
+        "log", "datagram.c", "MSG_DONTWAIT | MSG_NOSIGNAL", "MSG_NOSIGNAL",
         PLAIN + "logs:Logs.test_a_journal_that_takes_nothing_for_now_keeps_no_client_waiting",
         folder=BASE),
     "line-overtakes-those-that-are-held": Mutant(
@@ -699,7 +698,7 @@ BRICKD_MUTANTS = {
     "held-lines-wait-for-the-next-one": Mutant(
         "log", "server.c", "\tbrick_log_go_on();\n", "", UNREAD, folder="brickd"),
     "manager-is-waited-for": Mutant(
-        "log", "notify.c", "MSG_DONTWAIT | MSG_NOSIGNAL", "MSG_NOSIGNAL", NOTIFY, folder=BASE),
+        "log", "datagram.c", "MSG_DONTWAIT | MSG_NOSIGNAL", "MSG_NOSIGNAL", NOTIFY, folder=BASE),
     "manager-that-took-nothing-is-told-no-more": Mutant(
         "log", "notify.c", "\tif (tell_fails(text))\n\t\treturn;\n", "\t(void)tell_fails(text);\n",
         NOTIFY, folder=BASE),
@@ -708,8 +707,8 @@ BRICKD_MUTANTS = {
         "tests/func/brickd-held:reload:Start.test_a_stop_before_the_brick_serves_is_a_clean_one",
         folder="brickd"),
     "reload-hides-a-medium-that-failed": Mutant(
-        "numbers", "server.c", "brick_notify_ready(server->storage.medium_failed\n",
-        "brick_notify_ready(false\n",
+        "numbers", "server.c", "brick_notify_ready(server->storage.medium_failed ?",
+        "brick_notify_ready(false ?",
         "tests/func/brickd-failing:reload:Status.test_a_reload_does_not_hide_that_the_medium_failed",
         folder="brickd"),
     "client-astray-is-told-without-a-bound": Mutant(
